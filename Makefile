@@ -1,0 +1,39 @@
+# Two commands: `make demo` runs the main job, `make test` passes the tests. Each makes the environment it needs.
+PYTHON ?= python3
+BIN := .venv/bin
+MADE := .venv/.made
+
+.PHONY: demo test lint gpu-check bench docs environment clean
+
+demo: environment
+	$(BIN)/popcorn demo
+
+test: environment
+	$(BIN)/python -m pytest -m "not gpu"
+
+lint: environment
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check popcorn tests benchmarks
+	$(BIN)/mypy
+
+gpu-check: environment
+	$(BIN)/python -m pytest -m gpu -ra
+
+bench: environment
+	$(BIN)/python benchmarks/run_all.py
+
+docs: environment
+	$(BIN)/python -m popcorn.cli.docs
+
+environment: $(MADE)
+
+$(MADE): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Popcorn needs Python 3.11 or newer; this is $$($(PYTHON) --version). Install it (Debian: apt-get install python3 python3-venv) or run: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' || { echo "Python's venv is missing. Debian: apt-get install python3-venv"; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || { echo "A C++ compiler is missing. Debian: apt-get install g++"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,gpu]'
+	@touch $(MADE)
+
+clean:
+	rm -rf .venv build *.egg-info

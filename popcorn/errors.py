@@ -1,0 +1,39 @@
+"""The errors a user can meet. Each is one sentence that names the thing, what was expected, and the next step."""
+
+
+class PopcornError(Exception):
+    """A mistake that the user can mend. The CLI shows its text without a traceback and exits with `exit_code`."""
+
+    exit_code = 2
+
+
+class MissingFile(PopcornError):
+    """A path that does not exist or cannot be read."""
+
+
+class UnknownProblem(PopcornError):
+    """A problem id that no suite has; the text offers the nearest ids."""
+
+
+class UnknownDevice(PopcornError):
+    """A device that this machine does not have."""
+
+
+class BadCandidate(PopcornError):
+    """A candidate file that cannot be judged at all: wrong language, empty, not text."""
+
+
+class BadProblem(PopcornError):
+    """A problem file that breaks the contract: no Model, no get_inputs, a size outside its own range."""
+
+
+class BadRecord(PopcornError):
+    """A record id that the store does not hold, or a line that no migration understands."""
+
+
+class MissingTool(PopcornError):
+    """A compiler, library or driver that is needed and absent; the text gives the command that installs it."""
+
+
+class HarnessFailure(Exception):
+    """A fault of ours (a worker that died without the candidate's help). Becomes `harness_error`, is retried, never counts."""

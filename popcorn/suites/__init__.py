@@ -1,0 +1,1 @@
+"""Problems: each file readable alone."""

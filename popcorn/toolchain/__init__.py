@@ -1,0 +1,1 @@
+"""Source text to a loadable kernel, for every language, cached by content."""

@@ -1,0 +1,1 @@
+"""Judges: is an output right, and was it come by honestly?"""

@@ -1,0 +1,1 @@
+"""One file a defence; each says what it catches and what it does not."""
