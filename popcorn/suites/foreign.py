@@ -1,0 +1,177 @@
+"""Files of KernelBench and PopcornBench, run unmodified. Needs torch; runs only in a trusted process.
+
+A PopcornBench file draws its sizes inside get_inputs, anew for every tensor, so that two tensors of one trial may disagree. Here a size
+is drawn once a trial for each (default, align) and handed to every call that asks for it; it becomes a Dim like those of our own files.
+"""
+
+import contextlib
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+import torch
+
+from popcorn.errors import BadProblem
+from popcorn.suites.facts import INJECTED, undefined_names
+from popcorn.suites.foreign_inputs import ForeignInputs
+from popcorn.suites.jitter import Dim
+from popcorn.suites.modules import call, execute
+from popcorn.suites.problems import Problem
+
+PROBE_S = 30.0
+"""Time given to finding out which sizes of a PopcornBench file may change."""
+MEMORY_SHARE = 0.5
+"""Share of the free memory that a foreign file's inputs may take on a machine without GPU."""
+
+_COLLECTIVES = "kernelbench.distributed_collectives"
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A foreign file, executed."""
+
+    module: types.ModuleType
+    """Its namespace."""
+    dims: dict[str, Dim]
+    """Sizes that it draws and that may change; empty for fixed shapes."""
+    inputs: Callable[[Mapping[str, int]], Any]
+    """Sizes → what its get_inputs returns."""
+    init_args: Callable[[Mapping[str, int]], Any]
+    """Sizes → what its get_init_inputs returns."""
+    remarks: tuple[str, ...] = field(default=())
+    """What was done to make it run."""
+
+
+def open_foreign(problem: Problem) -> Foreign:
+    """Execute a foreign file and find the sizes that it draws. Raises BadProblem with name, line and reason when it cannot run.
+
+    Files that use the injected name are run once at their own sizes and, where they draw sizes, at the smallest and the largest ones.
+    """
+    missing = undefined_names(problem.source, problem.id, given=frozenset({INJECTED}))
+    if missing:
+        names = ", ".join(f"`{name}` (line {line})" for name, line in missing[:3])
+        raise BadProblem(f"{problem.id} uses {names}, which it never defines; define it in the file or run another problem")
+    draws = ForeignInputs()
+    with _kernelbench():
+        module = execute(problem, {INJECTED: draws})
+    draws.constants = {name: value for name, value in vars(module).items() if type(value) is int and not name.startswith("_")}
+
+    def make(function: str, dims: Mapping[str, int]) -> Any:
+        with _kernelbench(), draws.trial(dims):
+            return getattr(module, function)() if hasattr(module, function) else []
+
+    foreign = Foreign(module, {}, lambda dims: make("get_inputs", dims), lambda dims: make("get_init_inputs", dims))
+    if problem.origin == "popcornbench":
+        return _find_dims(problem, foreign, draws)
+    return Foreign(module, {}, _within_memory(problem, foreign.inputs), foreign.init_args)
+
+
+def _find_dims(problem: Problem, foreign: Foreign, draws: ForeignInputs) -> Foreign:
+    """Run at nominal sizes, which records the draws; then hold fixed each size that the reference cannot bear to see changed."""
+    started = time.monotonic()
+    with _untouched_generators():
+        call(problem, "the reference at its own sizes", lambda: _run(foreign, {}))
+    remarks = ["one draw a trial for each size that the file draws, shared by all tensors (the file draws anew for every tensor)"]
+
+    def fails(names: list[str]) -> str | None:
+        for end in ("low", "high"):
+            dims = {name: getattr(draws.dims[name], end) for name in names}
+            try:
+                with _untouched_generators(), torch.no_grad():
+                    _run(foreign, dims)
+            except Exception as error:  # any failure of foreign code at other sizes means: keep the nominal one, and say so
+                return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        return None
+
+    moving, reason = list(draws.dims), fails(list(draws.dims))
+    if reason:
+        kept = [name for name in moving if time.monotonic() - started > PROBE_S or fails([name])]
+        moving = [name for name in moving if name not in kept]
+        if moving and fails(moving):
+            kept, moving = list(draws.dims), []
+        remarks.append(f"kept at the file's own size, since the reference fails when it changes ({reason}): {', '.join(kept)}")
+    dims = {name: draws.dims[name] for name in moving}
+    return Foreign(foreign.module, dims, foreign.inputs, foreign.init_args, tuple(remarks))
+
+
+def _run(foreign: Foreign, dims: Mapping[str, int]) -> None:
+    with torch.no_grad():
+        foreign.module.Model(*foreign.init_args(dims))(*foreign.inputs(dims))
+
+
+def _within_memory(problem: Problem, inputs: Callable[[Mapping[str, int]], Any]) -> Callable[[Mapping[str, int]], Any]:
+    """On a CPU, refuse inputs that would not fit before making them: some KernelBench problems hold 17 GB."""
+
+    def checked(dims: Mapping[str, int]) -> Any:
+        if torch.get_default_device().type == "cpu":
+            needed, free = _input_bytes(inputs, dims), psutil.virtual_memory().available
+            if needed is not None and needed > MEMORY_SHARE * free:
+                raise BadProblem(
+                    f"{problem.id} makes {needed / 1e9:.1f} GB of inputs and this machine has {free / 1e9:.1f} GB free; "
+                    f"run it on a GPU or choose a problem with a size for CPUs"
+                )
+        return inputs(dims)
+
+    return checked
+
+
+def _input_bytes(inputs: Callable[[Mapping[str, int]], Any], dims: Mapping[str, int]) -> int | None:
+    """Bytes of the inputs by a run on fake tensors, which allocates nothing; None where the file looks at its values."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    try:
+        with _untouched_generators(), FakeTensorMode():
+            made = inputs(dims)
+    except Exception:  # a real failure shows again, with its line, when the real inputs are made
+        return None
+    return sum(one.numel() * one.element_size() for one in made if isinstance(one, torch.Tensor))
+
+
+@contextlib.contextmanager
+def _untouched_generators() -> Iterator[None]:
+    """Leave torch's generators as they were: finding sizes must not change what a seed gives."""
+    on_gpu = torch.get_default_device().type == "cuda"
+    with torch.random.fork_rng(devices=[torch.cuda.current_device()] if on_gpu else []):
+        yield
+
+
+@contextlib.contextmanager
+def _kernelbench() -> Iterator[None]:
+    """`import kernelbench.distributed_collectives` works inside, with one rank; sys.modules is as before afterwards."""
+    before = {name: sys.modules.get(name) for name in ("kernelbench", _COLLECTIVES)}
+    package, collectives = types.ModuleType("kernelbench"), _one_rank()
+    package.__path__ = []
+    package.distributed_collectives = collectives  # type: ignore[attr-defined]
+    sys.modules.update({"kernelbench": package, _COLLECTIVES: collectives})
+    try:
+        yield
+    finally:
+        for name, module in before.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module
+
+
+def _one_rank() -> types.ModuleType:
+    module = types.ModuleType(_COLLECTIVES)
+
+    def refuse(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise BadProblem(f"the file imports `{name}` from {_COLLECTIVES}, which Popcorn does not offer; expected {', '.join(offered)}")
+
+    offered: dict[str, Callable[[], Any]] = {
+        "default_device": torch.get_default_device,
+        "maybe_init_process_group": lambda: None,
+        "is_distributed_run": lambda: False,
+        "get_rank": lambda: 0,
+        "get_world_size": lambda: 1,
+    }
+    module.__dict__.update(offered)
+    module.__dict__["__getattr__"] = refuse
+    return module

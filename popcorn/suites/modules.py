@@ -1,0 +1,65 @@
+"""A problem's text as a module of its own, and its failures as sentences. Needs torch; only for a trusted process without candidates."""
+
+import inspect
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from popcorn.errors import BadProblem
+from popcorn.suites.problems import Problem
+
+
+def execute(problem: Problem, given: Mapping[str, object] | None = None) -> types.ModuleType:
+    """Run a problem's text once in a fresh namespace that also holds `given`, and return it as a module named after its hash.
+
+    The text recorded in `problem` is run, not what the file holds now; inspect.getsource shows the same text.
+    Raises BadProblem naming the line when the text fails.
+    """
+    module = types.ModuleType(f"popcorn_problem_{problem.hash}_{re.sub(r'[^0-9a-zA-Z]', '_', problem.name)}")
+    module.__file__ = problem.path
+    module.__dict__.update(given or {})
+    linecache.cache[problem.path] = (len(problem.source), None, problem.source.splitlines(keepends=True), problem.path)
+    # inspect finds a class's file through sys.modules
+    sys.modules[module.__name__] = module
+    call(problem, "import", lambda: exec(compile(problem.source, problem.path, "exec"), module.__dict__))
+    return module
+
+
+def call(problem: Problem, what: str, act: Callable[[], Any]) -> Any:
+    """act(), with any failure of the problem's own code as a BadProblem that names the step and the line. Lack of memory passes through."""
+    try:
+        return act()
+    except (BadProblem, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        raise BadProblem(f"{problem.id}: {what} failed{_line(error, problem.path)}: {_reason(error)}") from error
+
+
+def call_with_sizes(function: Callable[..., Any], sizes: Mapping[str, Any]) -> Any:
+    """function, given those of `sizes` that it names as parameters."""
+    return function(**{name: sizes[name] for name in inspect.signature(function).parameters if name in sizes})
+
+
+def _reason(error: Exception) -> str:
+    text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    if isinstance(error, NameError) and error.name:
+        return f"the name `{error.name}` is never defined; define it in the file"
+    if isinstance(error, ModuleNotFoundError):
+        return f"it imports `{error.name}`, which is not installed; install it or choose another problem"
+    if not torch.cuda.is_available() and re.search(r"cuda|nvidia|gpu", text, re.IGNORECASE):
+        return f"it asks for a GPU and this machine has none ({text}); run it where a GPU is"
+    return f"{text}; the reference must run before a kernel can be judged by it"
+
+
+def _line(error: BaseException, path: str) -> str:
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if line is None else f" (line {line})"

@@ -1,0 +1,39 @@
+"""Linear layer and GELU: x (B, CI) → gelu(x · weightᵀ + bias), (B, CO), with the exact (erf) GELU."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "linear algebra"
+DIFFERENTIABLE = True
+
+B = Dim(4096, fixed=True, cpu=256)
+CI = Dim(4096, fixed=True, cpu=256)
+CO = Dim(4096, fixed=True, cpu=512)
+
+
+class Model(nn.Module):
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.gelu(self.linear(x))
+
+
+def get_inputs(B=B, CI=CI):
+    return [torch.randn(B, CI)]
+
+
+def get_init_inputs(CI=CI, CO=CO):
+    return [CI, CO]
+
+
+def min_bytes(B=B, CI=CI, CO=CO, itemsize=4):
+    return (B * CI + CO * CI + CO + B * CO) * itemsize
+
+
+def flops(B=B, CI=CI, CO=CO):
+    return 2 * B * CI * CO

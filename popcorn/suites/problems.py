@@ -1,0 +1,177 @@
+"""The problems: which there are, finding one by id or path, and its text for an agent. Free of torch; runs nothing of a problem."""
+
+import difflib
+import functools
+import hashlib
+import re
+from pathlib import Path
+from typing import Literal
+
+from popcorn.errors import BadProblem, MissingFile, UnknownProblem
+from popcorn.schema.case import Frozen
+from popcorn.suites.facts import Facts, read_facts
+from popcorn.suites.jitter import Size
+from popcorn.suites.statement import write_statement
+
+VARIANTS = ("popcorn", "original")
+SUITES = Path(__file__).parent
+MAX_BYTES = 1_000_000
+"""A reference longer than this is not read."""
+
+Origin = Literal["suite", "file", "popcornbench", "kernelbench"]
+
+_FILE = re.compile(r"(\d+)_(\w+)\.py")
+_ID = re.compile(r"(?:(?P<variant>popcorn|original)/)?L(?P<level>\d+)/(?P<number>\d+)(?:_(?P<name>\w+?))?(?:\.py)?")
+
+
+class Problem(Frozen):
+    """One reference, with its text as read once: what a job carries to the process that runs it."""
+
+    id: str
+    """`popcorn/L1/29`, or the path as given for a file that no suite holds."""
+    variant: str | None = None
+    """`popcorn` (sizes drawn per trial) or `original` (sizes fixed); None outside the suites."""
+    level: int | None = None
+    """1 single operators, 2 fused operators, 3 blocks; None outside the suites."""
+    number: int | None = None
+    """Number within its level and variant; None outside the suites."""
+    name: str
+    """`logsumexp_across_virtual_ranks`."""
+    path: str
+    """Absolute path of the file."""
+    source: str
+    """The file's text, as read."""
+    hash: str
+    """SHA-256 of the normalised source, 16 hex digits."""
+    origin: Origin
+    """`suite` ships with Popcorn; `file` keeps our contract elsewhere; the other two are files of those benchmarks, run unmodified."""
+
+
+def list_problems(variant: str | None = None, level: int | None = None) -> list[Problem]:
+    """The problems that ship with Popcorn, popcorn before original, by level and number. Raises UnknownProblem for an unknown variant."""
+    if variant is not None and variant not in VARIANTS:
+        raise UnknownProblem(f"there is no variant {variant!r}; expected one of {', '.join(VARIANTS)}")
+    return [one for one in _shipped() if variant in (None, one.variant) and level in (None, one.level)]
+
+
+def find_problem(text: str) -> Problem:
+    """The problem of an id (`popcorn/L1/29`, `popcorn/L1/29_logsumexp…`, `L1/29` where one variant has it) or of a path to a .py file.
+
+    Raises UnknownProblem with the nearest ids, MissingFile for a path that is not there, BadProblem for a file that is not a problem.
+    """
+    match = _ID.fullmatch(text.strip())
+    if match:
+        found = [one for one in _shipped() if _fits(one, match)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UnknownProblem(f"{text!r} could be {' or '.join(one.id for one in found)}; say which variant")
+    if text.endswith(".py") or Path(text).is_file():
+        return _read_path(text)
+    nearest = _nearest(text)
+    hint = f"nearest: {', '.join(nearest)}; " if nearest else ""
+    raise UnknownProblem(f"no problem is called {text[:200]!r}; {hint}see `popcorn problems list`, or give the path of a .py file")
+
+
+def statement(problem: Problem, size: Size = "full") -> str:
+    """The reference as an agent will see it: runnable with torch alone, sizes as ranges, without cost formulas; the same text every time.
+
+    `size` is the machine for which the ranges hold. Files of other benchmarks are shown as they are.
+    """
+    return write_statement(problem.source, problem.id, facts(problem).dims, size)
+
+
+def facts(problem: Problem) -> Facts:
+    """What the file declares (sizes, domain, gradients, …), read without running it."""
+    return read_facts(problem.source, problem.id)
+
+
+def hash_source(source: str) -> str:
+    """SHA-256 of the text with line ends, trailing spaces and blank ends evened out, 16 hex digits."""
+    lines = [line.rstrip() for line in source.removeprefix("\ufeff").splitlines()]
+    return hashlib.sha256("\n".join(lines).strip("\n").encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _shipped() -> tuple[Problem, ...]:
+    return tuple(
+        _shipped_problem(path, variant, level)
+        for variant in VARIANTS
+        for level in range(1, 10)
+        for path in sorted((SUITES / variant / f"L{level}").glob("*.py"), key=_number)
+        if _FILE.fullmatch(path.name)
+    )
+
+
+def _number(path: Path) -> int:
+    match = _FILE.fullmatch(path.name)
+    return int(match[1]) if match else 0
+
+
+def _shipped_problem(path: Path, variant: str, level: int) -> Problem:
+    match = _FILE.fullmatch(path.name)
+    assert match is not None
+    source = path.read_text(encoding="utf-8")
+    return Problem(
+        id=f"{variant}/L{level}/{match[1]}",
+        variant=variant,
+        level=level,
+        number=int(match[1]),
+        name=match[2],
+        path=str(path),
+        source=source,
+        hash=hash_source(source),
+        origin="suite",
+    )
+
+
+def _fits(problem: Problem, wanted: re.Match[str]) -> bool:
+    return (
+        wanted["variant"] in (None, problem.variant)
+        and int(wanted["level"]) == problem.level
+        and int(wanted["number"]) == problem.number
+        and problem.name.startswith(wanted["name"] or "")
+    )
+
+
+def _read_path(text: str) -> Problem:
+    path = Path(text).expanduser()
+    if path.suffix != ".py":
+        raise BadProblem(f"{text} is not a .py file; expected a Python file with Model, get_inputs and get_init_inputs")
+    if not path.is_file():
+        raise MissingFile(f"{text} does not exist or is not a file; check the path, or see `popcorn problems list`")
+    path = path.resolve()
+    for one in _shipped():
+        if Path(one.path).resolve() == path:
+            return one
+    source = _read_source(path, text)
+    dialect = read_facts(source, text).dialect
+    return Problem(
+        id=text,
+        name=re.sub(r"^\d+_", "", path.stem),
+        path=str(path),
+        source=source,
+        hash=hash_source(source),
+        origin="file" if dialect == "popcorn" else dialect,
+    )
+
+
+def _read_source(path: Path, text: str) -> str:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise BadProblem(f"{text} holds more than {MAX_BYTES:,} bytes; expected one problem's source")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadProblem(f"{text} is not UTF-8 text; expected Python source") from error
+    except OSError as error:
+        raise MissingFile(f"{text} cannot be read: {error.strerror}; check its permissions") from error
+
+
+def _nearest(text: str) -> list[str]:
+    wanted = text.strip().lower()
+    words = {f"{one.id}_{one.name}": one for one in _shipped()}
+    by_name = [key for key in words if wanted and wanted in key.lower()][:5]
+    close = difflib.get_close_matches(wanted, list(words), n=3, cutoff=0.3) + difflib.get_close_matches(
+        wanted, [one.id for one in words.values()], n=3, cutoff=0.6
+    )
+    return list(dict.fromkeys(by_name + close))[:5]
