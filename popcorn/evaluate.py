@@ -1,0 +1,82 @@
+"""The main path: one candidate, one problem, one answer. build → oracle → judge → time → count → record.
+
+Nothing else in the project measures or judges a kernel, and only this file makes records of candidates.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from popcorn.errors import HarnessFailure
+from popcorn.records.store import Store
+from popcorn.schema.measurement import Measurement
+from popcorn.schema.record import Build, Lane, Record
+from popcorn.schema.verdict import Verdict
+from popcorn.worker.bench import Bench
+from popcorn.worker.comparing import time_candidate
+from popcorn.worker.compiled import add_compiled
+from popcorn.worker.counting import count
+from popcorn.worker.judging import judge_candidate, open_oracle
+from popcorn.worker.request import Request
+from popcorn.worker.session import Refused, Session
+from popcorn.worker.writing import candidate_hash, finish
+
+RETRIES = 2
+
+
+@dataclass
+class Answer:
+    """What is known so far; it only grows."""
+
+    verdict: Verdict = field(default_factory=lambda: Verdict(outcome="harness_error", reason="nothing was decided", stage="load"))
+    build: Build = field(default_factory=Build)
+    measurement: Measurement = field(default_factory=Measurement)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+
+
+def evaluate(request: Request, bench: Bench, store: Store, progress: Callable[[str], None] = lambda _: None) -> Record:
+    """Judge and measure one candidate on this bench; the record is in the store when this returns.
+
+    Whatever the candidate does is a verdict. A fault of ours is tried again, then recorded as `harness_error`.
+    """
+    started = time.monotonic()
+    for attempt in range(RETRIES + 1):
+        answer = Answer()
+        with Session(bench, request, request.problem.hash, candidate_hash(request.source), progress) as session:
+            try:
+                _run(session, answer, store)
+                break
+            except HarnessFailure as failure:
+                answer.verdict = Verdict(outcome="harness_error", reason=str(failure)[:2000], stage="load")
+                answer.measurement = Measurement()
+                progress(f"a fault of ours, attempt {attempt + 1}: {failure}")
+    record = finish(session, answer.verdict, answer.build, answer.measurement, answer.lanes, time.monotonic() - started)
+    store.append(record)
+    return record
+
+
+def _run(session: Session, answer: Answer, store: Store) -> None:
+    try:
+        answer.build, answer.lanes["build"] = session.bench.build_lane.run(session.build)
+        _, answer.lanes["device"] = session.bench.device_lane.run(lambda: _judge_and_measure(session, answer, store))
+    except Refused as refused:
+        answer.build = session.build_record()
+        answer.verdict = refused.verdict()
+
+
+def _judge_and_measure(session: Session, answer: Answer, store: Store) -> None:
+    """Everything that needs the device, in one turn of its queue."""
+    open_oracle(session)
+    answer.verdict, trials = judge_candidate(session)
+    if not answer.verdict.correct or not session.request.timing:
+        return
+    try:
+        timing, taken = time_candidate(session, trials)
+        answer.measurement = count(session, trials, add_compiled(session, trials, timing, store))
+        answer.verdict = answer.verdict.model_copy(update={"timed_outputs_judged": taken.judged, "timed_calls": taken.timed_calls})
+    except Refused as refused:
+        # it passed the trials and failed while it was timed: the later answer holds, and there is no speed
+        answer.verdict = answer.verdict.model_copy(
+            update={"outcome": refused.outcome, "reason": refused.reason, "stage": refused.stage, "violations": refused.violations()}
+        )
+        answer.measurement = Measurement()

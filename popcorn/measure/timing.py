@@ -1,0 +1,177 @@
+"""Timing instruments: calls in, seconds per call out. They know no problem and no process. Needs torch for CUDA only."""
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Call = Callable[[], Any]
+
+SHORT_S = 20e-6
+"""Below this, CUDA events are not to be trusted (2.5–3 µs of bubble each) and activity records are used."""
+WINDOW_S = 1e-3
+"""Shortest window of a CPU clock: 1 ms is thousands of its steps."""
+
+# bound at import: candidate code that patches the time module later changes nothing here
+_clock_ns = time.perf_counter_ns
+
+
+@dataclass(frozen=True)
+class WarmTimes:
+    """One subject called again and again with the same inputs."""
+
+    time_s: float
+    """Median time per call, caches warm."""
+    host_s: float
+    """Median time until the call returned to the host."""
+    calls: int
+    """Calls made."""
+
+
+class CpuTimer:
+    """perf_counter around windows of calls on this thread's process."""
+
+    name = "perf_counter"
+
+    def __init__(self, cache_bytes: int):
+        import torch
+
+        # twice the last-level cache, read and written: nothing of the inputs survives in it
+        self._evictor = torch.zeros(max(1, 2 * cache_bytes // 4), dtype=torch.float32)
+
+    def evict(self) -> None:
+        """Cold caches."""
+        self._evictor.add_(1.0)
+
+    def time(self, windows: Sequence[Sequence[Call]], keep: Callable[[int, Any], None]) -> list[float]:
+        """Seconds per call of each window. `keep(i, result)` takes the i-th result, outside the window."""
+        samples, index = [], 0
+        self.evict()
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            for window in windows:
+                results: list[Any] = [None] * len(window)
+                start = _clock_ns()
+                for i, call in enumerate(window):
+                    results[i] = call()
+                stop = _clock_ns()
+                samples.append((stop - start) * 1e-9 / len(window))
+                for result in results:
+                    keep(index, result)
+                    index += 1
+        finally:
+            if was_enabled:
+                gc.enable()
+        return samples
+
+    def time_warm(self, call: Call, seconds: float) -> WarmTimes:
+        """Median of windows ≥ 1 ms with the same inputs."""
+        call()
+        start = _clock_ns()
+        call()
+        once = max(1, _clock_ns() - start) * 1e-9
+        per_window = max(1, round(WINDOW_S / once))
+        times: list[float] = []
+        end = _clock_ns() + int(seconds * 1e9)
+        while len(times) < 5 or (_clock_ns() < end and len(times) < 1000):
+            start = _clock_ns()
+            for _ in range(per_window):
+                call()
+            times.append((_clock_ns() - start) * 1e-9 / per_window)
+        middle = sorted(times)[len(times) // 2]
+        return WarmTimes(middle, middle, per_window * len(times))
+
+    def synchronize(self) -> None:
+        """Nothing is asynchronous here."""
+
+
+class CudaTimer:
+    """CUDA events around each call behind an L2 flush that also hides the host's launch time; activity records for short kernels."""
+
+    name = "cuda events"
+
+    def __init__(self, cache_bytes: int):
+        import torch
+
+        self._torch = torch
+        self._flush = torch.zeros(max(1, 2 * cache_bytes // 4), dtype=torch.float32, device="cuda")
+        self._event = torch.cuda.Event
+        self._elapsed = torch.cuda.Event.elapsed_time
+        self._record = torch.cuda.Event.record
+        self._sync = torch.cuda.synchronize
+        self.short = False
+
+    def evict(self) -> None:
+        """A write and a read of twice the L2 on the stream, before the window opens."""
+        self._flush.add_(1.0)
+
+    def synchronize(self) -> None:
+        """Waits for every stream of the device."""
+        self._sync()
+
+    def time(self, windows: Sequence[Sequence[Call]], keep: Callable[[int, Any], None]) -> list[float]:
+        """Device seconds of each call, cold L2. Each window holds one call."""
+        calls = [call for window in windows for call in window]
+        if self.short:
+            return self._time_short(calls, keep)
+        pairs = [(self._event(enable_timing=True), self._event(enable_timing=True)) for _ in calls]
+        self._sync()
+        gc.disable()
+        try:
+            for index, (call, (start, stop)) in enumerate(zip(calls, pairs, strict=True)):
+                self.evict()
+                self.evict()  # two, so that the device is still busy while the host issues the call
+                self._record(start)
+                result = call()
+                self._record(stop)
+                keep(index, result)
+            self._sync()
+        finally:
+            gc.enable()
+        return [self._elapsed(start, stop) * 1e-3 for start, stop in pairs]
+
+    def _time_short(self, calls: Sequence[Call], keep: Callable[[int, Any], None]) -> list[float]:
+        from popcorn.measure.activity import measure_spans
+
+        results: list[Any] = [None] * len(calls)
+
+        def kept(index: int, call: Call) -> Call:
+            def run() -> None:
+                results[index] = call()
+
+            return run
+
+        spans = measure_spans([kept(i, call) for i, call in enumerate(calls)], "cuda", between=self.evict)
+        for index, result in enumerate(results):
+            keep(index, result)
+        self._sync()
+        return spans
+
+    def time_warm(self, call: Call, seconds: float) -> WarmTimes:
+        """Median device time by events without a flush, and median host time to issue a call to an idle queue."""
+        call()
+        self._sync()
+        start = _clock_ns()
+        call()
+        self._sync()
+        once = max(1, _clock_ns() - start) * 1e-9
+        count = max(5, min(200, int(seconds / once)))
+        pairs, hosts = [], []
+        for _ in range(count):
+            begin, end = self._event(enable_timing=True), self._event(enable_timing=True)
+            self._record(begin)
+            start = _clock_ns()
+            call()
+            hosts.append((_clock_ns() - start) * 1e-9)
+            self._record(end)
+            pairs.append((begin, end))
+        self._sync()
+        times = sorted(self._elapsed(a, b) * 1e-3 for a, b in pairs)
+        return WarmTimes(times[count // 2], sorted(hosts)[count // 2], count)
+
+
+def make_timer(device: str, cache_bytes: int) -> CpuTimer | CudaTimer:
+    """The timer of a device kind; `cache_bytes` is the cache that must be evicted."""
+    return CudaTimer(cache_bytes) if device.startswith("cuda") else CpuTimer(cache_bytes)

@@ -1,0 +1,53 @@
+"""What one output looks like beside the truth, as numbers: made where the truth is, judged by the parent."""
+
+from popcorn.schema.case import Frozen
+
+
+class Errors(Frozen):
+    """The same three statistics for one side: largest, 99.9th percentile, mean."""
+
+    largest: float
+    """Maximum."""
+    p999: float
+    """99.9th percentile."""
+    mean: float
+    """Mean."""
+
+
+class OutputErrors(Frozen):
+    """What one output of one trial looks like beside the truth. All errors relative to max(scale, |truth|)."""
+
+    output: str
+    """Path of the output."""
+    elements: int
+    """Elements compared."""
+    exact: bool
+    """True for integers and booleans, which must be equal."""
+    unequal: int = 0
+    """Elements that differ (exact outputs)."""
+    nonfinite: int = 0
+    """NaN or infinite elements where the truth is finite."""
+    candidate: Errors | None = None
+    """Candidate against truth."""
+    reference: Errors | None = None
+    """Reference at the case's precision against truth."""
+    sensitivity: Errors | None = None
+    """How far the truth moves when the inputs move by half a unit in the last place."""
+    repeat: float | None = None
+    """Largest difference between two runs on the same inputs; 0 when bitwise equal, None when run once."""
+    max_abs: float | None = None
+    """Largest |candidate − truth|."""
+    mean_abs: float | None = None
+    """Mean |candidate − truth|."""
+    max_rel: float | None = None
+    """Largest |candidate − truth| / (|truth| + floor × scale)."""
+    mean_rel: float | None = None
+    """Mean of the same."""
+    reference_max_abs: float | None = None
+    """Largest |reference − truth|."""
+    max_ulp: float | None = None
+    """Largest distance in float32 units of the last place."""
+    cosine: float | None = None
+    """Cosine similarity with the truth."""
+    scale: float | None = None
+    """rms(truth)."""

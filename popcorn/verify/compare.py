@@ -1,0 +1,101 @@
+"""One output against the truth, as numbers. Needs torch; runs where the truth is (the oracle). judge.py turns the numbers into a verdict.
+
+Errors are in units of max(scale, |truth|) with scale = rms(truth), so that neither a large nor a near-zero element decides alone.
+"""
+
+import torch
+
+from popcorn.schema.comparison import Errors, OutputErrors
+
+
+def compare(
+    output: str,
+    got: torch.Tensor,
+    again: torch.Tensor | None,
+    truth: torch.Tensor,
+    reference: torch.Tensor,
+    sensitivity: Errors | None,
+    floor: float,
+) -> OutputErrors:
+    """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` have the same shape."""
+    if not truth.is_floating_point() and not truth.is_complex():
+        repeat = None if again is None else float((got != again).sum())
+        return OutputErrors(output=output, elements=truth.numel(), exact=True, unequal=int((got != truth).sum()), repeat=repeat)
+    if truth.numel() == 0:
+        return OutputErrors(output=output, elements=0, exact=False, candidate=Errors(largest=0, p999=0, mean=0))
+    if truth.is_complex():
+        got, truth, reference = (torch.view_as_real(t.resolve_conj()) for t in (got, truth, reference))
+        again = None if again is None else torch.view_as_real(again.resolve_conj())
+    bad = int((~torch.isfinite(got)).sum())
+    if bad:
+        return OutputErrors(output=output, elements=truth.numel(), exact=False, nonfinite=bad)
+    wide = torch.promote_types(truth.dtype, torch.float64) if truth.dtype == torch.float64 else truth.dtype
+    got_wide, truth = got.to(wide), truth.to(wide)
+    scale = rms(truth)
+    weight = 1 / truth.abs().clamp(min=scale) if scale > 0 else torch.ones_like(truth)
+    difference = (got_wide - truth).abs()
+    relative = difference / (truth.abs() + floor * scale) if scale > 0 else difference
+    reference_difference = (reference.to(wide) - truth).abs()
+    repeat = None
+    if again is not None:
+        repeat = 0.0 if torch.equal(got, again) else _finite(float(((got_wide - again.to(wide)).abs() * weight).max()))
+    return OutputErrors(
+        output=output,
+        elements=truth.numel(),
+        exact=False,
+        candidate=statistics(difference * weight),
+        reference=statistics(reference_difference * weight),
+        sensitivity=sensitivity,
+        repeat=repeat,
+        max_abs=_finite(float(difference.max())),
+        mean_abs=_finite(float(difference.mean())),
+        max_rel=_finite(float(relative.max())),
+        mean_rel=_finite(float(relative.mean())),
+        reference_max_abs=_finite(float(reference_difference.max())),
+        max_ulp=_ulp(got, truth) if got.dtype == torch.float32 else None,
+        cosine=_cosine(got_wide, truth),
+        scale=scale,
+    )
+
+
+def moved(truth: torch.Tensor, nudged: torch.Tensor) -> Errors:
+    """How far the truth moves under nudged inputs, in units of max(scale, |truth|)."""
+    scale = rms(truth)
+    weight = 1 / truth.abs().clamp(min=scale) if scale > 0 else torch.ones_like(truth)
+    return statistics(torch.nan_to_num((nudged - truth).abs() * weight, nan=1e300, posinf=1e300))
+
+
+def statistics(errors: torch.Tensor) -> Errors:
+    """Largest, 99.9th percentile and mean of a tensor of errors ≥ 0."""
+    flat = errors.flatten()
+    beyond = max(1, flat.numel() // 1000)
+    return Errors(
+        largest=_finite(float(flat.max())),
+        p999=_finite(float(torch.topk(flat, beyond).values[-1])),
+        mean=_finite(float(flat.mean(dtype=torch.float64))),
+    )
+
+
+def rms(truth: torch.Tensor) -> float:
+    """Root mean square."""
+    return float(truth.to(torch.float64).square().mean().sqrt()) if truth.numel() else 0.0
+
+
+def _finite(value: float) -> float:
+    return value if -1e300 < value < 1e300 else 1e300
+
+
+def _ulp(got: torch.Tensor, truth: torch.Tensor) -> float:
+    """Distance on the ordered integers that float32 patterns form (two's complement below zero)."""
+
+    def ordered(t: torch.Tensor) -> torch.Tensor:
+        bits = t.contiguous().view(torch.int32).to(torch.int64)
+        return torch.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+
+    return float((ordered(got) - ordered(truth.to(torch.float32))).abs().max())
+
+
+def _cosine(got: torch.Tensor, truth: torch.Tensor) -> float | None:
+    a, b = got.flatten().to(torch.float64), truth.flatten().to(torch.float64)
+    norms = float(a.norm() * b.norm())
+    return float(a @ b) / norms if norms > 0 else None

@@ -1,0 +1,125 @@
+"""Seeded inputs of several kinds for the same problem, without the problem knowing. Needs torch; runs in the oracle.
+
+While a problem's get_inputs runs, its torch.randn and torch.rand are answered from another distribution with the same meaning: any real
+number for randn, any number in [0, 1) for rand. So a softmax of randn stays a probability and an index stays an index.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+DISTRIBUTIONS = ("normal", "uniform", "large", "small", "equal_rows", "one_hot", "structured")
+"""`large` and `small` scale by 8 and 0.01; `equal_rows` repeats the first row; `one_hot` leaves one entry in sixteen; `structured` is a wave
+over the flat index: sums are coherent, neighbours differ, and an index mistake shows."""
+
+_NORMAL = {torch.randn, torch.randn_like, torch.normal, torch.Tensor.normal_}
+_UNIT = {torch.rand, torch.rand_like}
+
+
+class Drawing(TorchFunctionMode):
+    """Within it, randn and rand draw from `distribution`."""
+
+    def __init__(self, distribution: str):
+        super().__init__()
+        if distribution not in DISTRIBUTIONS:
+            raise ValueError(f"unknown distribution {distribution!r}; expected one of {', '.join(DISTRIBUTIONS)}")
+        self.distribution = distribution
+
+    def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        drawn = func(*args, **(kwargs or {}))
+        if self.distribution == "normal" or not isinstance(drawn, torch.Tensor) or not drawn.is_floating_point() or drawn.numel() == 0:
+            return drawn
+        if func in _NORMAL:
+            return _real(drawn, self.distribution)
+        if func in _UNIT:
+            return _unit(drawn, self.distribution)
+        return drawn
+
+
+def _real(x: torch.Tensor, distribution: str) -> torch.Tensor:
+    match distribution:
+        case "uniform":
+            return torch.erf(x / 2**0.5) * 3**0.5  # the normal's own quantile, stretched to unit variance
+        case "large":
+            return x * 8
+        case "small":
+            return x * 0.01
+        case "equal_rows":
+            return x[:1].expand_as(x).clone() if x.dim() > 1 else x
+        case "one_hot":
+            return torch.where(_every(x, 16), x * 3, torch.zeros_like(x))
+        case _:
+            return torch.sin(_index(x) * 0.37) * 1.5 + x * 0.1
+
+
+def _unit(x: torch.Tensor, distribution: str) -> torch.Tensor:
+    match distribution:
+        case "large":
+            return x.pow(0.125).clamp(max=1 - 2**-12)
+        case "small":
+            return x * 0.01
+        case "equal_rows":
+            return x[:1].expand_as(x).clone() if x.dim() > 1 else x
+        case "one_hot":
+            return torch.where(_every(x, 16), x, x * 0.001)
+        case "structured":
+            return ((_index(x) * 0.618034) % 1.0).clamp(max=1 - 2**-12)
+        case _:
+            return x
+
+
+def _index(x: torch.Tensor) -> torch.Tensor:
+    return torch.arange(x.numel(), device=x.device, dtype=torch.float64).reshape(x.shape).to(x.dtype)
+
+
+def _every(x: torch.Tensor, step: int) -> torch.Tensor:
+    index = torch.arange(x.numel(), device=x.device).reshape(x.shape)
+    return (index * 7 + index // max(1, x.shape[-1])) % step == 0
+
+
+def cast(tree: Any, dtype: torch.dtype) -> Any:
+    """Floating tensors of a tree to `dtype`; integers, booleans and everything else stay."""
+    return _map(tree, lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+
+def lay_out(tree: Any, layout: str) -> Any:
+    """Tensors of two or more dimensions in another memory layout with the same values."""
+    if layout == "contiguous":
+        return _map(tree, lambda t: t.contiguous())
+    if layout == "transposed":
+        return _map(tree, lambda t: t.transpose(-1, -2).contiguous().transpose(-1, -2) if t.dim() > 1 else t)
+    if layout == "sliced":
+        return _map(tree, _sliced)
+    raise ValueError(f"unknown layout {layout!r}")
+
+
+def _sliced(t: torch.Tensor) -> torch.Tensor:
+    if t.dim() < 1 or t.numel() == 0:
+        return t
+    wide = torch.zeros((*t.shape[:-1], 2 * t.shape[-1]), dtype=t.dtype, device=t.device)
+    wide[..., ::2] = t
+    return wide[..., ::2]
+
+
+def nudge(tree: Any, epsilon: float, generator: torch.Generator) -> Any:
+    """Floating tensors moved by up to half a unit in the last place (relative `epsilon`): what rounding alone could do."""
+
+    def move(t: torch.Tensor) -> torch.Tensor:
+        if not t.is_floating_point():
+            return t
+        noise = torch.rand(t.shape, generator=generator, device=t.device, dtype=torch.float32).to(t.dtype) - 0.5
+        return t * (1 + epsilon * noise)
+
+    return _map(tree, move)
+
+
+def _map(tree: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(tree, torch.Tensor):
+        return change(tree)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_map(item, change) for item in tree)
+    if isinstance(tree, dict):
+        return {key: _map(item, change) for key, item in tree.items()}
+    return tree

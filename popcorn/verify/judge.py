@@ -1,0 +1,91 @@
+"""Numbers to verdict: the rule of docs/measuring.md as a pure function. Imports no torch; runs in the parent."""
+
+from dataclasses import dataclass
+
+from popcorn.schema.comparison import OutputErrors
+from popcorn.schema.verdict import Outcome, Precision
+
+FLOORS: dict[str, float] = {"float64": 1e-10, "float32": 2e-5, "tf32": 5e-4, "float16": 1e-3, "bfloat16": 8e-3}
+"""Smallest error that always passes, in units of max(rms(truth), |truth|), by precision."""
+
+ILL_CONDITIONED = 0.05
+"""A trial whose truth moves by more than this (mean) under rounding of the inputs alone cannot tell right from wrong."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an output does not pass."""
+
+    outcome: Outcome
+    reason: str
+
+
+def bound(errors: OutputErrors, statistic: str, floor: float) -> float:
+    """The largest value of one statistic that passes: twice what the reference itself (or rounding of its inputs) loses, or the floor."""
+    own = [getattr(side, statistic) for side in (errors.reference, errors.sensitivity) if side is not None]
+    return max([floor, *(2 * value for value in own)])
+
+
+def unfit(errors: OutputErrors) -> str | None:
+    """Why this output's trial cannot decide anything, or None."""
+    for what, side in (("under rounding of its inputs", errors.sensitivity), ("in the reference itself", errors.reference)):
+        if side is not None and side.mean > ILL_CONDITIONED:
+            return f"{errors.output} is ill-conditioned here: it moves by {side.mean:.1%} of its scale {what}"
+    return None
+
+
+def judge(errors: OutputErrors, floor: float) -> Failure | None:
+    """None when the output passes; else the outcome and the reason with figures."""
+    if errors.exact:
+        if errors.unequal:
+            return Failure("wrong_values", f"{errors.output}: {errors.unequal} of {errors.elements} elements differ; integers must be equal")
+        if errors.repeat:
+            return Failure("not_deterministic", f"{errors.output}: two runs on the same inputs differ in {errors.repeat:.0f} elements")
+        return None
+    if errors.nonfinite:
+        return Failure("nonfinite", f"{errors.output}: {errors.nonfinite} of {errors.elements} elements are NaN or infinite; the truth is finite")
+    assert errors.candidate is not None
+    for statistic, name in (("largest", "largest"), ("p999", "99.9th percentile"), ("mean", "mean")):
+        value, limit = getattr(errors.candidate, statistic), bound(errors, statistic, floor)
+        if not value <= limit:
+            return Failure("wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max(rms, |truth|))")
+    if errors.repeat is not None and errors.repeat > bound(errors, "largest", floor):
+        return Failure("not_deterministic", f"{errors.output}: two runs on the same inputs differ by {errors.repeat:.3g}; {floor:.0e} is allowed")
+    return None
+
+
+def worst(trials: list[OutputErrors], floor: float) -> tuple[Precision, ...]:
+    """Per output, the worst figures over all trials."""
+    found: dict[str, Precision] = {}
+    for errors in trials:
+        if errors.exact:
+            found.setdefault(errors.output, Precision(output=errors.output, max_abs_error=0.0 if not errors.unequal else None))
+            continue
+        if errors.candidate is None:
+            continue
+        limit = bound(errors, "largest", floor)
+        new = Precision(
+            output=errors.output, max_abs_error=errors.max_abs, mean_abs_error=errors.mean_abs, max_rel_error=errors.max_rel,
+            mean_rel_error=errors.mean_rel, max_ulp=errors.max_ulp, cosine=errors.cosine, scale=errors.scale,
+            reference_max_abs_error=errors.reference_max_abs, bound=limit, worst=errors.candidate.largest,
+        )  # fmt: skip
+        old = found.get(errors.output)
+        found[errors.output] = new if old is None else _merge(old, new)
+    return tuple(found.values())
+
+
+def _merge(old: Precision, new: Precision) -> Precision:
+    """The row with the larger share of its bound used; each plain error is the larger of the two, the cosine the smaller."""
+
+    def share(row: Precision) -> float:
+        return (row.worst or 0.0) / (row.bound or 1.0)
+
+    kept = new if share(new) > share(old) else old
+    larger = {
+        name: max((v for v in (getattr(old, name), getattr(new, name)) if v is not None), default=None)
+        for name in ("max_abs_error", "mean_abs_error", "max_rel_error", "mean_rel_error", "max_ulp", "reference_max_abs_error")
+    }
+    cosines = [row.cosine for row in (old, new) if row.cosine is not None]
+    return kept.model_copy(update={**larger, "cosine": min(cosines, default=None)})
+
+

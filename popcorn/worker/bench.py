@@ -1,0 +1,102 @@
+"""Bench: what one device on this machine offers an evaluation: a zygote, a build lane, a device lane, caches, the machine's facts."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+
+from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings
+from popcorn.devices.probe import probe
+from popcorn.schema.machine import Machine
+from popcorn.toolchain.cache import BuildCache
+from popcorn.worker.lanes import WorkLane
+from popcorn.worker.nursery import Child, Nursery
+
+_SHARED_MEMORY = Path("/dev/shm")
+_DEFAULT_CACHE_BYTES = 32 << 20
+
+
+def cache_folder() -> Path:
+    """Where everything is written: $POPCORN_CACHE_DIR, else the platform's cache folder."""
+    from platformdirs import user_cache_path
+
+    return Path(os.environ.get("POPCORN_CACHE_DIR") or user_cache_path("popcorn"))
+
+
+class Bench:
+    """One device, ready. Closing it ends every process and removes every temporary file."""
+
+    def __init__(self, device: str = "auto", build_workers: int | None = None):
+        self.machine: Machine = probe(device)
+        self.cuda = self.machine.kind == "cuda"
+        self.threads = self.machine.threads or max(1, (os.cpu_count() or 1) // 2)
+        self.cache = cache_folder()
+        self.builds = BuildCache(self.cache / "builds")
+        self.nursery = Nursery(self.threads)
+        self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
+        self.device_lane = WorkLane("device", 1)
+        self.ceilings: Ceilings | None = load_ceilings(self.machine, self.cache / "machines")
+        parent = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
+        self.folder = Path(tempfile.mkdtemp(prefix="popcorn-", dir=parent))
+        self._lock = threading.Lock()
+        self._count = 0
+
+    @property
+    def device(self) -> str:
+        """The device as children see it: they are shown this one only."""
+        return "cuda:0" if self.cuda else "cpu"
+
+    @property
+    def cache_bytes(self) -> int:
+        """The cache to evict before a cold call."""
+        return self.machine.l2_bytes or _DEFAULT_CACHE_BYTES
+
+    def new_folder(self, name: str) -> Path:
+        """A fresh private folder under this bench's temporary one."""
+        with self._lock:
+            self._count += 1
+            folder = self.folder / f"{name}-{self._count}"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def start(self, role: str, folder: Path, shared: Path, candidate_hash: str = "", memory_bytes: int | None = None) -> Child:
+        """A forked child in a role: `oracle`, `reference` or `candidate`. `shared` holds the in and out buffers."""
+        child = self.nursery.fork()
+        private = folder / "home"
+        private.mkdir(exist_ok=True)
+        triton = self.cache / "triton" / (candidate_hash or "trusted")
+        triton.mkdir(parents=True, exist_ok=True)
+        env = {"TMPDIR": str(private), "HOME": str(private), "TRITON_CACHE_DIR": str(triton)}
+        env["TORCHINDUCTOR_CACHE_DIR"] = str(private / "inductor" if role == "candidate" else self.cache / "inductor")
+        if self.cuda and self.machine.device_uuid:
+            env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
+        child.ask(
+            {
+                "role": role, "folder": str(folder), "env": env, "threads": self.threads, "device": self.device,
+                "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
+                "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
+            },
+            timeout_s=60,
+        )  # fmt: skip
+        return child
+
+    def keep_ceilings(self, ceilings: Ceilings) -> None:
+        """Remember ceilings measured on this machine."""
+        self.ceilings = ceilings
+        save_ceilings(ceilings, self.machine, self.cache / "machines")
+
+    def close(self) -> None:
+        """End the zygote and all children, empty the lanes, remove temporary files."""
+        self.nursery.close()
+        self.build_lane.close()
+        self.device_lane.close()
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self.folder)
+
+    def __enter__(self) -> "Bench":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,94 @@
+"""A forked child's life: take a role, close the sandbox if the role is a candidate's, then answer commands until the parent hangs up."""
+
+import os
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from popcorn.errors import PopcornError
+from popcorn.worker import sandbox
+from popcorn.worker.failure import Failed
+from popcorn.worker.oracle import Oracle
+from popcorn.worker.side import Side
+from popcorn.worker.wire import Channel, Closed
+
+_MAX_FILE_BYTES = 1 << 30
+_MAX_PROCESSES = 512
+
+
+def live(channel: Channel) -> int:
+    """Returns the exit code: 0 when the parent hung up."""
+    try:
+        server = _take_role(channel, channel.receive())
+        while True:
+            message = channel.receive()
+            channel.send(_answer(server, message))
+    except Closed:
+        return 0
+
+
+def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
+    role, folder = message["role"], Path(message["folder"])
+    os.environ.update(message["env"])
+    os.chdir(folder)
+    tempfile.tempdir = None
+    torch.set_num_threads(message["threads"])
+    device = message["device"]
+    if role == "candidate":
+        server: Oracle | Side = Side(role, device, message["cache_bytes"], folder, _asker(channel))
+        missing = _close_sandbox(message, folder)
+        from popcorn.toolchain.inline import intercept
+
+        intercept(_asker(channel))
+    elif role == "reference":
+        server, missing = Side(role, device, message["cache_bytes"], folder, _asker(channel)), []
+    else:
+        server, missing = Oracle(device, folder), []
+        sandbox.hide_memory()
+    if device.startswith("cuda"):
+        torch.empty(1, device=device)
+    channel.send({"ready": True, "missing": missing})
+    return server
+
+
+def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
+    """Everything the candidate's harness needs is imported before; afterwards only its own folder can be written."""
+    import popcorn.measure.launches
+    import popcorn.measure.memory
+    import popcorn.measure.timing
+    import popcorn.toolchain.inline
+    import popcorn.toolchain.native_module  # noqa: F401
+
+    sandbox.show_memory()
+    sandbox.limit_resources(message["memory_bytes"], _MAX_FILE_BYTES, _MAX_PROCESSES)
+    readable = [*sandbox.public_paths(), *(Path(path) for path in message["readable"])]
+    return sandbox.enter(readable, [folder, *(Path(path) for path in message["writable"]), *sandbox.device_files()])
+
+
+def _asker(channel: Channel) -> Any:
+    """How code in this child asks the parent for something (a build) in the middle of a command."""
+
+    def ask(request: dict[str, Any]) -> dict[str, Any]:
+        channel.send({"request": "build", **request})
+        return channel.receive()
+
+    return ask
+
+
+def _answer(server: Oracle | Side, message: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"ok": getattr(server, f"do_{message['do']}")(message)}
+    except Failed as failed:
+        return failed.message()
+    except PopcornError as error:
+        return Failed("invalid_reference", str(error)).message()
+    except torch.OutOfMemoryError as error:
+        return Failed("out_of_memory", str(error)[:500]).message()
+    except MemoryError:
+        return Failed("out_of_memory", "the process ran out of memory").message()
+    except Exception as error:
+        details = traceback.format_exc()
+        return Failed("harness_error", f"{type(error).__name__}: {error}", details).message()

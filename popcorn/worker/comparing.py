@@ -1,0 +1,358 @@
+"""How fast is it? Launches of the reference and the candidate taking turns, controls, the parent's own clock. Runs in the parent."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from popcorn.measure.stats import compared, interval, medians
+from popcorn.measure.timing import SHORT_S, WINDOW_S
+from popcorn.measure.turns import Plan, Turns, take_turns
+from popcorn.schema.measurement import Control, Interval, Samples, Timing
+from popcorn.schema.verdict import Violation
+from popcorn.worker.judging import Trials, construct, find_alien, find_large, settle
+from popcorn.worker.nursery import Child
+from popcorn.worker.session import Refused, Session
+
+BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
+PLANT = 1.05
+JUDGED_SHARE = 0.1
+_CLOCK_SLACK = 1.3
+_MAX_PER_WINDOW = 128
+_MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
+
+
+@dataclass
+class Pace:
+    """Sizes of one block, from a first look at both sides."""
+
+    per_window: int
+    windows: int
+    once_s: float
+    short: bool
+
+    @property
+    def calls(self) -> int:
+        return self.per_window * self.windows
+
+
+@dataclass
+class Taken:
+    """What the comparison leaves beside the samples."""
+
+    timed_calls: int = 0
+    judged: int = 0
+    warm: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    violations: list[Violation] = field(default_factory=list)
+    parent_s: float | None = None
+    method: str = ""
+    blocks: int = 0
+
+
+class Launch:
+    """One fresh launch of every side, as turns.take_turns wants it."""
+
+    def __init__(self, session: Session, trials: Trials, taken: Taken, pace: Pace, index: int, sides: list[str]):
+        self.session, self.trials, self.taken, self.pace, self.index = session, trials, taken, pace, index
+        self.children: dict[str, Child] = {}
+        self.block = 0
+        self.questions: list[dict[str, Any]] = []
+        self.sets: dict[str, Any] = {}
+        question = session.question(session.opened["nominal"], "launch", index)
+        trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False, "conditioning": False})
+        for side in sides:
+            if side != PLANTED:
+                self.children[side] = self._start(side, trial, question)
+        if PLANTED in sides:
+            self.children[PLANTED] = self.children[CONTROL]
+
+    def _start(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> Child:
+        session = self.session
+        if side == CANDIDATE:
+            child = session.start_candidate("load")
+            construct(session, child, trial, question, "load")
+            ask = self._ask_candidate
+        else:
+            child = session.start_reference(compile=side == COMPILED)
+            construct_reference(session, child, trial, question)
+            ask = session.ask
+        ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})
+        ask(child, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]})
+        ask(child, {"do": "short", "short": self.pace.short})
+        # warm until steady: at least 200 ms of calls before the first block
+        warm = _warm_times(ask(child, {"do": "warm", "seconds": 0.2}), side)
+        self.taken.warm.setdefault(side, []).append(warm)
+        return child
+
+    def prepare(self, block: int) -> None:
+        self.block = block
+        session = self.session
+        nominal = session.opened["nominal"]
+        self.questions = [session.question(nominal, "launch", self.index, block, call) for call in range(self.pace.calls)]
+        self.sets = session.ask(_oracle(session), {"do": "contents", "questions": self.questions})
+
+    def time_block(self, side: str) -> list[float]:
+        session, child = self.session, self.children[side]
+        ask = self._ask_candidate if side == CANDIDATE else session.ask
+        ask(child, {"do": "take", **self.sets})
+        message = {"do": "block", "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
+        if side == PLANTED:
+            message["planted_s"] = (PLANT - 1) * self.pace.once_s
+        began = time.monotonic()
+        reply = ask(child, message)
+        wall_s = time.monotonic() - began
+        samples = _checked_samples(reply.get("samples_s"), self.pace, side)
+        if side == CANDIDATE:
+            self._check_block(reply, samples, wall_s)
+        return samples
+
+    def _check_block(self, reply: dict[str, Any], samples: list[float], wall_s: float) -> None:
+        """A block cannot have taken less of the parent's time than it claims; its outputs are judged, at least one in ten."""
+        claimed_s = sum(samples) * self.pace.per_window
+        if claimed_s > wall_s * 1.05 + 1e-3:
+            raise Refused("cheated", f"clock: the block took {wall_s:.6f} s by the parent's clock and claims {claimed_s:.6f} s", "timing")
+        if reply.get("aliens"):
+            raise Refused("cheated", f"exact_type: a timed output is a {reply['aliens'][0]}, not a plain torch.Tensor", "timing")
+        self.taken.timed_calls += self.pace.calls
+        count = max(1, math.ceil(JUDGED_SHARE * self.pace.calls))
+        generator = np.random.default_rng(self.session.question({}, "judged", self.index, self.block)["seed"])
+        self.judge_kept([int(i) for i in generator.choice(self.pace.calls, size=count, replace=False)])
+
+    def judge_kept(self, indices: list[int]) -> None:
+        """Judge the results of some calls of the block just timed."""
+        session = self.session
+        room = session.ask(_oracle(session), {"do": "room", "bytes": len(indices) * (2 * self.trials.last["output_bytes"] + 4096)})
+        given = self._ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
+        judge_results(session, self.trials, self.taken, [self.questions[i] for i in indices], given.get("trees"))
+
+    def check_clock(self) -> None:
+        """The parent times two batches of different length itself: their difference over the calls is a time nobody else made."""
+        session, child = self.session, self.children[CANDIDATE]
+        claimed_s = max(self.taken.warm[CANDIDATE][-1]["time_s"], self.taken.warm[CANDIDATE][-1]["host_s"])
+        best = math.inf
+        for _ in range(3):
+            per_call = self._lump(child, claimed_s)
+            best = min(best, per_call)
+            if best <= claimed_s * _CLOCK_SLACK + 2e-6:
+                break
+        self.taken.parent_s = best
+        if best > claimed_s * _CLOCK_SLACK + 2e-6:
+            session.progress("the clocks disagree: asking the reference's side too")
+            own = self.taken.warm[BASELINE][-1]
+            own_s = max(own["time_s"], own["host_s"])
+            lumps = min(self._lump(self.children[BASELINE], own_s, trusted=True) for _ in range(3))
+            if best / claimed_s > _CLOCK_SLACK * max(1.0, lumps / own_s):
+                text = f"clock: {best:.3g} s a call by the parent's clock, {claimed_s:.3g} s by the candidate's process"
+                raise Refused("cheated", text, "timing")
+
+    def _lump(self, child: Child, once_s: float, trusted: bool = False) -> float:
+        ask = self.session.ask if trusted else self._ask_candidate
+        room = self.session.ask(_oracle(self.session), {"do": "room", "bytes": 2 * self.trials.last["output_bytes"] + 4096})
+        few, many = 1, 1 + max(2, min(2000, math.ceil(0.05 / max(once_s, 1e-6))))
+        walls = {}
+        for count in (few, many):
+            began = time.monotonic()
+            reply = ask(child, {"do": "lump", "count": count, "forward_seed": self.questions[0]["forward_seed"], **room})
+            walls[count] = time.monotonic() - began
+            if not trusted:
+                judge_results(self.session, self.trials, self.taken, [self.questions[(count - 1) % len(self.questions)]], [reply.get("tree")])
+        return max(0.0, walls[many] - walls[few]) / (many - few)
+
+    def _ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
+        return self.session.ask_candidate(child, message, "timing")
+
+    def close(self) -> None:
+        for child in {id(child): child for child in self.children.values()}.values():
+            self.session.end(child)
+
+
+def construct_reference(session: Session, child: Child, trial: dict[str, Any], question: dict[str, Any]) -> None:
+    """The reference's model in a child of its own."""
+    message = {
+        "do": "construct", "precision": session.request.precision, "gradient": session.gradient, "inbox": trial["inbox"],
+        "init_args": trial["init_args"], "init_seed": question["init_seed"],
+    }  # fmt: skip
+    session.ask(child, message)
+
+
+def judge_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
+    """Judge results of timed calls; Refused when one is wrong."""
+    if not isinstance(trees, list) or len(trees) != len(questions):
+        raise Refused("runtime_error", "the candidate's process answered out of form", "timing")
+    for tree in trees:
+        if find_alien(tree):
+            raise Refused("cheated", f"exact_type: a timed output is a {find_alien(tree)}", "timing")
+        if find_large(tree):
+            raise Refused("wrong_shape", f"a timed output has shape {find_large(tree)}", "timing")
+    message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
+    judged = session.ask(_oracle(session), {**message, "conditioning": False})["judged"]
+    for position, item in enumerate(judged):
+        if item["unfit"]:
+            continue
+        probe = Trials(trials.floor)
+        failure = settle(item, probe, "timed")
+        if failure is not None and failure.outcome == "wrong_values":
+            # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
+            single = {**message, "questions": [questions[position]], "trees": [trees[position]], "conditioning": True}
+            failure = settle(session.ask(_oracle(session), single)["judged"][0], probe, "timed")
+        if failure is not None:
+            raise Refused(failure.outcome, f"the output of a timed call is wrong: {failure.reason}", "timing")
+        taken.judged += 1
+
+
+def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
+    """The whole comparison. Raises Refused when the candidate fails or cheats on the way."""
+    sides = [BASELINE, CANDIDATE, *([CONTROL, PLANTED] if session.request.control else [])]
+    turns, taken, pace = _compare(session, trials, sides)
+    return _timing(session, turns, taken, trials.first_call_s, pace, CANDIDATE), taken
+
+
+def time_compiled(session: Session, trials: Trials) -> Timing:
+    """The reference under torch.compile against eager, in the same design, after its output has been judged. Refused when it is wrong."""
+    question = session.question(session.opened["nominal"], "trial", "compiled")
+    trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": True, "conditioning": True})
+    child = session.start_reference(compile=True)
+    construct_reference(session, child, trial, question)
+    session.ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})
+    ran = session.ask(child, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]})
+    judged = session.ask(_oracle(session), {"do": "judge", "trees": ran["trees"], "floor": trials.floor})
+    session.end(child)
+    failure = settle(judged, Trials(trials.floor), "compiled")
+    if failure is not None:
+        raise Refused(failure.outcome, f"torch.compile's own result does not pass: {failure.reason}", "correctness")
+    turns, taken, pace = _compare(session, trials, [BASELINE, COMPILED])
+    return _timing(session, turns, taken, ran.get("first_call_s"), pace, COMPILED)
+
+
+def _compare(session: Session, trials: Trials, sides: list[str]) -> tuple[Turns, Taken, Pace]:
+    """Rounds of fresh launches of these sides; the first two are the ones compared."""
+    taken = Taken()
+    pace = _find_pace(session, trials, taken, sides[:2])
+    taken.warm.clear()
+    plan = _plan(session, pace, len(sides))
+    taken.blocks = plan.blocks
+
+    @contextmanager
+    def open_round(index: int) -> Iterator[Launch]:
+        order = sides if index % 2 == 0 else [*reversed(sides[:2]), *sides[2:]]
+        launch = Launch(session, trials, taken, pace, index, order)
+        try:
+            yield launch
+            if index == 0 and CANDIDATE in sides:
+                launch.check_clock()
+        finally:
+            launch.close()
+
+    return take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress), taken, pace
+
+
+def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str]) -> Pace:
+    """A first launch of both sides, thrown away, to see how long a call takes."""
+    Launch(session, trials, taken, Pace(1, 1, 0.0, False), 10_000, sides).close()
+    slow = max(taken.warm[side][0]["time_s"] for side in sides)
+    fast = min(taken.warm[side][0]["time_s"] for side in sides)
+    cuda = session.bench.cuda
+    per_window = 1 if cuda else max(1, min(_MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
+    windows = 10 if cuda else 2
+    each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
+    room = _MEMORY["cuda" if cuda else "cpu"]
+    while windows > 1 and windows * per_window * each > room:
+        windows -= 1
+    while per_window > 1 and windows * per_window * each > room:
+        per_window //= 2
+    baseline = taken.warm[BASELINE][0]["time_s"]
+    if slow > 0.25:
+        windows = 1
+    return Pace(per_window, windows, baseline, cuda and fast < SHORT_S)
+
+
+def _plan(session: Session, pace: Pace, sides: int) -> Plan:
+    """Eight blocks a round, fewer only where three rounds would take over twice the budget."""
+    block_s = pace.once_s * pace.calls
+    blocks = 8
+    while blocks > 2 and 3 * blocks * sides * block_s > 2 * session.request.budget_s:
+        blocks -= 2
+    return Plan(blocks=blocks, budget_s=session.request.budget_s)
+
+
+def _timing(session: Session, turns: Turns, taken: Taken, first_call_s: float | None, pace: Pace, side: str) -> Timing:
+    speedup = turns.ratio(BASELINE, side)
+    control = _control(turns)
+    instrument = "cupti activity" if pace.short else "cuda events" if session.bench.cuda else "perf_counter"
+    taken.method = f"{instrument}, {turns.rounds} launches × {taken.blocks} blocks × {pace.windows} windows of {pace.per_window}, turns ABBA, cold"
+    return Timing(
+        candidate=_samples(turns, side, taken, first_call_s),
+        baseline=_samples(turns, BASELINE, taken, None),
+        speedup=speedup,
+        comparison=compared(speedup, control.noise or 0.0),
+        method=taken.method,
+        stopped_by=turns.stopped_by,
+        parent_time_s=taken.parent_s,
+        control=control,
+    )
+
+
+def _control(turns: Turns) -> Control:
+    """The reference against itself, and a slowdown of known size, both taken among the same blocks."""
+    if CONTROL not in turns.samples:
+        return Control(reason="not taken in this run")
+    aa, planted = turns.ratio(CONTROL, BASELINE), turns.ratio(PLANTED, BASELINE)
+    noise = abs(aa.value - 1)
+    reasons = []
+    if not aa.low <= 1 <= aa.high:
+        reasons.append(f"the reference against itself gives {aa.value:.4f} [{aa.low:.4f}, {aa.high:.4f}], which excludes 1")
+    if planted.low <= 1 + noise:
+        reasons.append(f"a planted {PLANT}× slowdown was not found: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
+    return Control(aa=aa, planted=planted, noise=noise, fit=not reasons, reason="; ".join(reasons) or None)
+
+
+def _samples(turns: Turns, side: str, taken: Taken, first_call_s: float | None) -> Samples:
+    raw = turns.samples[side]
+    flat = np.array([value for launch in raw for block in launch for value in block])
+    centre, low, high = interval([[math.log(v) for v in blocks] for blocks in medians(raw)])
+    warm = taken.warm.get(side, [])
+    return Samples(
+        time_s=math.exp(centre),
+        low_s=math.exp(low),
+        high_s=math.exp(high),
+        p10_s=float(np.quantile(flat, 0.1)),
+        p90_s=float(np.quantile(flat, 0.9)),
+        mean_s=float(flat.mean()),
+        std_s=float(flat.std(ddof=1)) if len(flat) > 1 else None,
+        warm_time_s=float(np.median([w["time_s"] for w in warm])) if warm else None,
+        host_time_s=float(np.median([w["host_s"] for w in warm])) if warm else None,
+        first_call_s=first_call_s,
+        blocks_s=tuple(tuple(tuple(block) for block in launch) for launch in raw),
+    )
+
+
+def speedup_over_compiled(timing: Timing, compiled_over_eager: Interval) -> Interval:
+    """torch.compile's time over the candidate's, through the eager baseline that both were measured against; errors in quadrature."""
+    value = timing.speedup.value * compiled_over_eager.value
+    widths = [math.log(i.high / i.low) / 2 for i in (timing.speedup, compiled_over_eager)]
+    spread = math.hypot(*widths)
+    return Interval(value=value, low=value * math.exp(-spread), high=value * math.exp(spread))
+
+
+def _checked_samples(samples: Any, pace: Pace, side: str) -> list[float]:
+    good = isinstance(samples, list) and len(samples) == pace.windows
+    if not good or not all(type(s) in (int, float) and 0 < s < 1e6 for s in samples):
+        raise Refused("cheated" if side == CANDIDATE else "harness_error", f"clock: the times of a block are not possible: {str(samples)[:200]}", "timing")
+    return [float(s) for s in samples]
+
+
+def _warm_times(reply: dict[str, Any], side: str) -> dict[str, float]:
+    times = {name: reply.get(name) for name in ("time_s", "host_s")}
+    if not all(type(t) in (int, float) and 0 < t < 1e6 for t in times.values()):
+        raise Refused("cheated" if side == CANDIDATE else "harness_error", f"clock: warm times are not possible: {str(times)[:200]}", "timing")
+    return {name: float(t) for name, t in times.items()}  # type: ignore[arg-type]
+
+
+def _oracle(session: Session) -> Child:
+    assert session.oracle is not None
+    return session.oracle
+

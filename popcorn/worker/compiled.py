@@ -1,0 +1,55 @@
+"""The second baseline: the reference under torch.compile, measured once per problem, case, machine and torch version, then remembered."""
+
+from popcorn.errors import HarnessFailure
+from popcorn.records.store import Store
+from popcorn.schema.measurement import Measurement, Timing
+from popcorn.schema.record import Build, Record, Subject
+from popcorn.schema.verdict import Verdict
+from popcorn.worker.comparing import speedup_over_compiled, time_compiled
+from popcorn.worker.judging import Trials
+from popcorn.worker.session import Refused, Session
+from popcorn.worker.writing import case_of, make_record
+
+
+def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store) -> Timing:
+    """The timing with torch.compile's figures beside eager's, or the reason why there are none."""
+    if not session.request.compile_baseline:
+        return timing.model_copy(update={"compiled_reason": "not asked for (--no-compile)"})
+    baseline = find_baseline(session, store)
+    if baseline is None:
+        session.progress("torch.compile's baseline, once for this problem on this machine")
+        baseline = _measure(session, trials)
+        store.append(baseline)
+    measured = baseline.measurement.timing
+    if measured is None:
+        return timing.model_copy(update={"compiled_reason": baseline.verdict.reason})
+    inverse = measured.speedup.model_copy(
+        update={"value": 1 / measured.speedup.value, "low": 1 / measured.speedup.high, "high": 1 / measured.speedup.low}
+    )
+    return timing.model_copy(update={"compiled": measured.candidate, "speedup_compiled": speedup_over_compiled(timing, inverse)})
+
+
+def find_baseline(session: Session, store: Store) -> Record | None:
+    """A baseline of exactly this problem text, case, device, torch and thread count."""
+    machine, case = session.bench.machine, case_of(session)
+    for record in store.find(problem=session.request.problem.id, kind="baseline"):
+        same_machine = (record.machine.id, record.machine.torch, record.machine.threads) == (machine.id, machine.torch, machine.threads)
+        if same_machine and record.subject.problem_hash == session.request.problem.hash and record.case == case:
+            return record
+    return None
+
+
+def _measure(session: Session, trials: Trials) -> Record:
+    problem = session.request.problem
+    subject = Subject(
+        problem=problem.id, problem_hash=problem.hash, implementation="compile", language="torch", name="torch.compile(Model)", reference=problem.source
+    )
+    try:
+        timing = time_compiled(session, trials)
+        verdict, measurement = Verdict(outcome="correct", trials=1, trials_passed=1), Measurement(timing=timing)
+    except Refused as refused:
+        verdict, measurement = refused.verdict(), Measurement()
+    except HarnessFailure as failure:
+        # torch.compile itself fell over: that is an answer about torch.compile, not about us
+        verdict, measurement = Verdict(outcome="runtime_error", reason=f"torch.compile fails: {failure}"[:1000], stage="load"), Measurement()
+    return make_record(session, "baseline", subject, verdict, Build(), measurement, {}, None)

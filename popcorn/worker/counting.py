@@ -1,0 +1,142 @@
+"""What else does it cost? Memory, launches, energy, hardware counters of one call, for the candidate and the reference. Runs in the parent."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from popcorn.devices.specs import find
+from popcorn.measure.counters import collect_counters
+from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
+from popcorn.measure.roofline import place
+from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
+from popcorn.worker.comparing import BASELINE, CANDIDATE, Launch, Pace, Taken
+from popcorn.worker.judging import Trials
+from popcorn.worker.session import Refused, Session
+
+_BURST_S = 2.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same figure for both sides."""
+
+    candidate: dict[str, Any]
+    baseline: dict[str, Any]
+
+
+def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
+    """Everything beside the time, from one more fresh launch of both sides."""
+    session.progress("memory, launches, energy")
+    launch = Launch(session, trials, Taken(), Pace(1, 1, 0.0, False), 20_000, [BASELINE, CANDIDATE])
+    try:
+        memory = _memory(_ask_both(session, launch, {"do": "memory"}))
+        launches = _launches(_ask_both(session, launch, {"do": "launches"}))
+        energy = _energy(session, launch, timing)
+    finally:
+        launch.close()
+    counters = _counters(session)
+    return Measurement(
+        timing=timing, memory=memory, launches=launches, energy=energy, counters=counters, roofline=_roofline(session, timing, counters, launches)
+    )
+
+
+def _ask_both(session: Session, launch: Launch, message: dict[str, Any]) -> Pair:
+    candidate = session.ask_candidate(launch.children[CANDIDATE], message, "counting")
+    return Pair(candidate, session.ask(launch.children[BASELINE], message))
+
+
+def _memory(pair: Pair) -> Memory:
+    mine, theirs = _whole(pair.candidate), _whole(pair.baseline)
+    peak, baseline = mine.get("peak_bytes"), theirs.get("peak_bytes")
+    return Memory(
+        peak_bytes=peak,
+        output_bytes=mine.get("output_bytes"),
+        workspace_bytes=mine.get("workspace_bytes"),
+        saved_bytes=mine.get("saved_bytes"),
+        baseline_peak_bytes=baseline,
+        ratio=peak / baseline if peak is not None and baseline else None,
+        reason=str(pair.candidate["reason"])[:300] if pair.candidate.get("reason") else None,
+    )
+
+
+def _whole(reply: dict[str, Any]) -> dict[str, int]:
+    return {name: value for name, value in reply.items() if type(value) is int and value >= 0}
+
+
+def _launches(pair: Pair) -> Launches:
+    try:
+        mine, theirs = (Launches.model_validate(side["launches"]) for side in (pair.candidate, pair.baseline))
+    except (ValidationError, KeyError):
+        return Launches(reason="the candidate's process answered out of form")
+    known = bool(mine.kernels) and theirs.kernels is not None
+    return mine.model_copy(
+        update={"baseline_kernels": theirs.kernels, "fusion_ratio": theirs.kernels / mine.kernels if known else None}  # type: ignore[operator]
+    )
+
+
+def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
+    if not session.request.energy:
+        return Energy(reason="not asked for")
+    meter = find_meter(session.bench.machine)
+    if isinstance(meter, NoMeter):
+        return Energy(reason=meter.reason)
+    readings: dict[str, EnergyReading] = {}
+    for side in (CANDIDATE, BASELINE):
+        once_s = (timing.candidate if side == CANDIDATE else timing.baseline).time_s
+
+        def burst(seconds: float, side: str = side, once_s: float = once_s) -> int:
+            message = {"do": "burst", "seconds": seconds, "chunk": max(1, int(0.02 / once_s))}
+            if side == BASELINE:
+                return int(session.ask(launch.children[side], message)["calls"])
+            calls = session.ask_candidate(launch.children[side], message, "counting", seconds + session.request.timeout_s).get("calls")
+            if type(calls) is not int or not 0 < calls < 1.5 * seconds / timing.candidate.low_s + message["chunk"] + 10:
+                # more calls than its own measured time allows would make each look cheap
+                raise Refused("cheated", f"clock: {calls} calls in {seconds} s are claimed, at {timing.candidate.time_s:.3g} s a call", "counting")
+            return calls
+
+        readings[side] = measure_energy(burst, meter, seconds=_BURST_S)
+    mine, theirs = readings[CANDIDATE], readings[BASELINE]
+    return Energy(
+        energy_j=mine.energy_j,
+        low_j=mine.low_j,
+        high_j=mine.high_j,
+        baseline_energy_j=theirs.energy_j,
+        ratio=mine.energy_j / theirs.energy_j if mine.energy_j and theirs.energy_j else None,
+        power_w=mine.power_w,
+        idle_power_w=mine.idle_power_w,
+        burst_s=mine.burst_s,
+        source=mine.source,
+        reason=mine.reason,
+    )
+
+
+def _counters(session: Session) -> Counters:
+    """Nsight Compute around a process of its own, that runs the candidate once on inputs of the parent's choosing."""
+    if not session.bench.cuda:
+        return Counters(reason="hardware counters are read on NVIDIA GPUs only")
+    if not session.request.counters:
+        return Counters(reason="not asked for (--no-counters)")
+    session.progress("hardware counters")
+    from popcorn.worker.profiled import prepare
+
+    folder, env = prepare(session)
+    return collect_counters([sys.executable, "-m", "popcorn.worker.profiled", str(folder)], env, session.request.timeout_s, folder)
+
+
+def _roofline(session: Session, timing: Timing, counters: Counters, launches: Launches) -> Roofline:
+    oracle, bench = session.oracle, session.bench
+    assert oracle is not None
+    bounds = session.ask(oracle, {"do": "bounds", "dims": session.opened["nominal"]})
+    machine = bench.machine
+    return place(
+        min_bytes=bounds["min_bytes"],
+        flops=bounds["flops"],
+        time_s=timing.candidate.time_s,
+        precision=session.request.precision,
+        machine=machine,
+        spec=find(machine.device_name, machine.pci_id),
+        counters=counters,
+        kernels=launches.kernels if bench.cuda else None,
+    )

@@ -1,0 +1,60 @@
+"""Failed: what a child reports instead of a result. Typed where it happens, so that no words in a message decide an outcome."""
+
+import linecache
+import traceback
+from typing import Any
+
+from popcorn.schema.verdict import Outcome
+
+
+class Failed(Exception):
+    """A failure with its outcome; `details` is for people."""
+
+    def __init__(self, outcome: Outcome, reason: str, details: str = ""):
+        self.outcome: Outcome = outcome
+        self.reason = reason
+        self.details = details
+        super().__init__(reason)
+
+    def message(self) -> dict[str, Any]:
+        """As it crosses the wire."""
+        return {"failed": {"outcome": self.outcome, "reason": self.reason[:2000], "details": self.details[:8000]}}
+
+
+def failure_of(error: BaseException, candidate_file: str) -> Failed:
+    """The outcome of an exception that candidate code raised, by its type alone."""
+    import torch
+
+    from popcorn.toolchain.diagnostics import CompileFailed
+
+    if isinstance(error, Failed):
+        return error
+    outcome: Outcome = "runtime_error"
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        outcome = "out_of_memory"
+    elif isinstance(error, (CompileFailed, SyntaxError)) or _raised_by_compiler(error):
+        outcome = "compile_error"
+    elif isinstance(error, NotImplementedError) and type(error) is NotImplementedError:
+        outcome = "rejected"
+    return Failed(outcome, _one_line(error, candidate_file), _short_traceback(error))
+
+
+def _raised_by_compiler(error: BaseException) -> bool:
+    """Triton's and TileLang's compilers raise classes of their own packages."""
+    module = type(error).__module__
+    return module.startswith(("triton.compiler", "tilelang", "tvm"))
+
+
+def _one_line(error: BaseException, candidate_file: str) -> str:
+    where = ""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == candidate_file:
+            where = f" (line {frame.lineno} of the candidate: {(frame.line or '').strip()[:120]})"
+            break
+    text = " ".join(str(error).split()) or "no message"
+    return f"{type(error).__name__}: {text[:600]}{where}"
+
+
+def _short_traceback(error: BaseException) -> str:
+    linecache.checkcache()
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))[-8000:]

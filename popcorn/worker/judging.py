@@ -1,0 +1,193 @@
+"""Is it right? Trials of a candidate against the oracle, and the verdict. Runs in the parent; sees numbers, never tensors."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from popcorn.schema.comparison import OutputErrors
+from popcorn.schema.verdict import Outcome, Verdict, Violation
+from popcorn.verify.judge import FLOORS, Failure, judge, unfit, worst
+from popcorn.worker.session import Refused, Session
+
+_PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
+MIN_TRIALS = 5
+
+
+@dataclass
+class Trials:
+    """What the trials showed."""
+
+    floor: float
+    passed: int = 0
+    judged: int = 0
+    left_out: list[str] = field(default_factory=list)
+    errors: list[OutputErrors] = field(default_factory=list)
+    first_call_s: float | None = None
+    notes: list[str] = field(default_factory=list)
+    last: dict[str, Any] = field(default_factory=dict)
+    """The oracle's description of the last nominal trial: sizes of inputs and outputs."""
+
+
+def open_oracle(session: Session) -> None:
+    """Start the oracle and let it read the problem."""
+    session.oracle = session._keep(session.bench.start("oracle", session.bench.new_folder("oracle"), session.shared))
+    oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
+    session.opened = session.ask(
+        session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}
+    )
+
+
+def plan_trials(count: int, jitters: bool, noncontiguous: bool) -> list[tuple[str, str, bool]]:
+    """(distribution, layout, jittered) of each trial: nominal sizes first, then other values and, where the problem allows, other sizes."""
+    count = max(MIN_TRIALS, count)
+    plan = [(_PLAN[i % len(_PLAN)], "contiguous", jitters and i > 0) for i in range(count)]
+    if noncontiguous:
+        plan += [("normal", "transposed", jitters), ("normal", "sliced", jitters)]
+    return plan
+
+
+def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
+    """All trials in one candidate child. Stops at the first failure."""
+    request, opened = session.request, session.opened
+    floor = opened["tolerance"] or FLOORS[request.precision]
+    trials = Trials(floor)
+    trials.notes += [str(remark)[:300] for remark in opened["remarks"]]
+    plan = plan_trials(request.trials, opened["jitters"], opened["noncontiguous"])
+    assert session.candidate is not None
+    for index, (distribution, layout, jittered) in enumerate(plan):
+        session.progress(f"trial {index + 1} of {len(plan)}")
+        dims = _draw_dims(session, index) if jittered else opened["nominal"]
+        question = session.question(dims, "trial", index, distribution=distribution, layout=layout)
+        try:
+            failure = _one_trial(session, trials, question, nominal=index == 0)
+        except Refused as refused:
+            return _verdict(trials, refused.outcome, refused.reason, refused.stage, session), trials
+        if failure is not None:
+            where = f"trial {index + 1} ({distribution} values{', ' + layout if layout != 'contiguous' else ''}{', other sizes' if jittered else ''})"
+            violations = (Violation(defence="exact_type", evidence=failure.reason),) if failure.outcome == "cheated" else ()
+            return _verdict(trials, failure.outcome, f"{where}: {failure.reason}", "correctness", session, violations), trials
+    if trials.judged == 0:
+        reason = "no trial could decide anything: " + "; ".join(trials.left_out[:3])
+        return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
+    return _verdict(trials, "correct", None, None, session), trials
+
+
+def _draw_dims(session: Session, index: int) -> dict[str, int]:
+    from popcorn.worker.seeds import derive
+
+    assert session.oracle is not None
+    return session.ask(session.oracle, {"do": "draw", "seed": str(derive(session.secret, "sizes", index))})["dims"]
+
+
+def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nominal: bool) -> Failure | None:
+    oracle, candidate = session.oracle, session.candidate
+    assert oracle is not None and candidate is not None
+    trial = session.ask(oracle, {"do": "trial", "question": question, "truth": True, "conditioning": True})
+    if nominal:
+        trials.last = trial
+    if trial["unfit"]:
+        if nominal:
+            return Failure("invalid_reference", f"with ordinary inputs {trial['unfit']}")
+        trials.left_out.append(f"{question['distribution']}: {trial['unfit']}")
+        return None
+    construct(session, candidate, trial, question, "load")
+    session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
+    ran = session.ask_candidate(
+        candidate, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}, "correctness"
+    )
+    first = ran.get("first_call_s")
+    if trials.first_call_s is None and isinstance(first, float):
+        trials.first_call_s = first
+    if ran.get("mutated"):
+        return Failure("mutated_inputs", f"input {ran['mutated'][0]} was changed by the call; work on a copy")
+    if not trial["aliases"] and ran.get("aliases_input"):
+        return Failure("wrong_values", f"{ran['aliases_input'][0]} shares memory with an input; return a tensor of its own")
+    if not trial["aliases"] and ran.get("shared_output"):
+        return Failure("wrong_values", f"{ran['shared_output'][0]} shares memory with the previous call's result, which it overwrites; return a fresh tensor")
+    trees = ran.get("trees")
+    if not isinstance(trees, list) or not trees:
+        return Failure("runtime_error", "the candidate's process answered out of form")
+    alien = find_alien(trees[0])
+    if alien:
+        return Failure("cheated", f"an output is a {alien}, not a plain torch.Tensor: its values could be made when they are read")
+    large = find_large(trees[0])
+    if large:
+        return Failure("wrong_shape", f"an output has shape {large}, larger than everything that was expected")
+    judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor})
+    return settle(judged, trials, question["distribution"])
+
+
+def construct(session: Session, child: Any, trial: dict[str, Any], question: dict[str, Any], stage: str) -> None:
+    """A fresh model in a candidate's child."""
+    message = {
+        "do": "construct", "precision": session.request.precision, "gradient": session.gradient, "inbox": trial["inbox"],
+        "init_args": trial["init_args"], "state": trial["state"], "init_seed": question["init_seed"],
+        "output_specs": trial["output_specs"], "parameter_names": trial["parameter_names"] if session.gradient else [],
+    }  # fmt: skip
+    session.ask_candidate(child, message, stage)
+
+
+def settle(judged: dict[str, Any], trials: Trials, what: str) -> Failure | None:
+    """Judge the oracle's figures for one trial; count it when it decides something."""
+    if judged["structure"]:
+        outcome, reason = judged["structure"]
+        return Failure(outcome, reason)
+    outputs = [OutputErrors.model_validate(item) for item in judged["outputs"]]
+    for errors in outputs:
+        reason = unfit(errors)
+        if reason:
+            trials.left_out.append(f"{what}: {reason}")
+            return None
+    for errors in outputs:
+        failure = judge(errors, trials.floor)
+        if failure is not None:
+            return failure
+    trials.errors += outputs
+    trials.judged += 1
+    trials.passed += 1
+    return None
+
+
+def find_alien(tree: Any) -> str | None:
+    """The type of the first leaf that is neither a plain tensor nor a plain value."""
+    return _find(tree, "alien")
+
+
+def find_large(tree: Any) -> str | None:
+    """The shape of the first tensor that did not fit."""
+    found = _find(tree, "large")
+    return None if found is None else str(found.get("shape") if isinstance(found, dict) else found)[:200]
+
+
+def _find(tree: Any, tag: str) -> Any:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key == tag:
+                return value
+            found = _find(value, tag)
+            if found is not None:
+                return found
+    if isinstance(tree, list):
+        for item in tree:
+            found = _find(item, tag)
+            if found is not None:
+                return found
+    return None
+
+
+def _verdict(
+    trials: Trials, outcome: Outcome, reason: str | None, stage: Any, session: Session, violations: tuple[Violation, ...] = ()
+) -> Verdict:
+    last = trials.last
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        stage=stage,
+        trials_passed=trials.passed,
+        trials=trials.judged + (outcome not in ("correct", "invalid_reference")),
+        trials_left_out=tuple(text[:300] for text in trials.left_out),
+        precision=worst(trials.errors, trials.floor),
+        truth_dtype=last.get("truth_dtype"),
+        truth_reason=last.get("truth_reason"),
+        violations=violations,
+        notes=tuple(trials.notes),
+    )

@@ -1,0 +1,226 @@
+"""Tensors between processes: raw bytes in a shared buffer and a JSON description of what lies where. Needs torch.
+
+On a CPU the buffer is a file in shared memory; on CUDA it is one allocation of its own (nothing else shares it, so opening it shows
+nothing else), passed as an IPC handle. Trusted processes own every buffer; a candidate only opens them.
+"""
+
+import ctypes
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_ALIGN = 256
+
+DTYPES: dict[str, torch.dtype] = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+        torch.uint8, torch.bool, torch.complex64, torch.complex128, torch.float8_e4m3fn, torch.float8_e5m2,
+    )
+}  # fmt: skip
+
+
+class Full(Exception):
+    """What should be packed does not fit into the buffer."""
+
+
+class Alien(Exception):
+    """A description that does not fit the buffer it speaks of."""
+
+
+class Buffer:
+    """A region of bytes seen as a flat uint8 tensor, filled from the front by `pack`."""
+
+    def __init__(self, flat: torch.Tensor, address: dict[str, Any], keep: Any = None):
+        self.flat = flat
+        self.address = address
+        self.used = 0
+        self._keep = keep
+
+    @property
+    def size(self) -> int:
+        return self.flat.numel()
+
+    def reset(self) -> None:
+        """Forget what was packed."""
+        self.used = 0
+
+
+def create(folder: Path, name: str, size: int, device: torch.device) -> Buffer:
+    """A new buffer of at least `size` bytes on `device`, owned by this process."""
+    size = max(4096, (size + 4095) // 4096 * 4096)
+    if device.type == "cuda":
+        return _create_cuda(size, device)
+    path = folder / name
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+    return attach({"kind": "file", "path": str(path), "bytes": size}, device, writable=True)
+
+
+def attach(address: dict[str, Any], device: torch.device, writable: bool) -> Buffer:
+    """Open a buffer that another process created."""
+    if address["kind"] == "cuda":
+        return _attach_cuda(address, device)
+    with Path(address["path"]).open("r+b" if writable else "rb") as file:
+        access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_COPY
+        region = mmap.mmap(file.fileno(), address["bytes"], access=access)
+    return Buffer(torch.frombuffer(region, dtype=torch.uint8), address, region)
+
+
+def pack(tree: Any, buffer: Buffer) -> Any:
+    """Copies every tensor of a tree into the buffer; returns the tree as JSON with `{"t": …}` in their place.
+
+    Trees are lists, tuples, dicts with string keys, numbers, strings, None. Anything else becomes `{"alien": its type}`.
+    """
+    if type(tree) is torch.Tensor or type(tree) is torch.nn.Parameter:
+        return {"t": _pack_tensor(tree.detach(), buffer)}
+    if tree is None or type(tree) in (bool, int, str):
+        return {"v": tree}
+    if type(tree) is float:
+        return {"f": tree.hex()}
+    if type(tree) in (list, tuple):
+        return {"l" if type(tree) is list else "u": [pack(item, buffer) for item in tree]}
+    if type(tree) is dict and all(type(key) is str for key in tree):
+        return {"d": {key: pack(item, buffer) for key, item in tree.items()}}
+    return {"alien": f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]}
+
+
+def unpack(packed: Any, buffer: Buffer, private: bool = True) -> Any:
+    """The tree back. `private` copies each tensor out of the buffer, with its layout; else it is a view of the buffer.
+    Raises Alien for a description that is malformed or reaches outside the buffer."""
+    if not isinstance(packed, dict) or len(packed) != 1:
+        raise Alien("not a packed tree")
+    ((tag, value),) = packed.items()
+    match tag:
+        case "t":
+            return _unpack_tensor(value, buffer, private)
+        case "v":
+            return value
+        case "f":
+            return float.fromhex(value)
+        case "l":
+            return [unpack(item, buffer, private) for item in value]
+        case "u":
+            return tuple(unpack(item, buffer, private) for item in value)
+        case "d":
+            return {key: unpack(item, buffer, private) for key, item in value.items()}
+    raise Alien(f"an object of type {value if isinstance(value, str) else tag}")
+
+
+def leaves(tree: Any, path: str) -> list[tuple[str, Any]]:
+    """Every leaf of a tree (or packed tree already unpacked) with its path: `out`, `out[0]`, `out['mean']`."""
+    if isinstance(tree, (list, tuple)):
+        return [leaf for index, item in enumerate(tree) for leaf in leaves(item, f"{path}[{index}]")]
+    if isinstance(tree, dict):
+        return [leaf for key, item in tree.items() for leaf in leaves(item, f"{path}[{key!r}]")]
+    return [(path, tree)]
+
+
+def tensors_of(tree: Any) -> list[torch.Tensor]:
+    """The tensors among the leaves, in order."""
+    return [leaf for _, leaf in leaves(tree, "") if isinstance(leaf, torch.Tensor)]
+
+
+def size_of(tree: Any) -> int:
+    """Bytes that `pack` needs for a tree."""
+    return sum((_span(t) * t.element_size() + 2 * _ALIGN) // _ALIGN * _ALIGN for t in tensors_of(tree))
+
+
+def copy_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A private copy with the same strides, gaps included."""
+    flat = tensor.detach().as_strided((_span(tensor),), (1,), tensor.storage_offset()).clone()
+    return flat.as_strided(tensor.shape, tensor.stride())
+
+
+def _span(tensor: torch.Tensor) -> int:
+    """Elements from the first to the last that the strides reach."""
+    if tensor.numel() == 0:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def _pack_tensor(tensor: torch.Tensor, buffer: Buffer) -> dict[str, Any]:
+    span = _span(tensor)
+    start = (buffer.used + _ALIGN - 1) // _ALIGN * _ALIGN
+    end = start + span * tensor.element_size()
+    if end > buffer.size:
+        raise Full(f"{end} bytes are needed, the buffer holds {buffer.size}")
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise Alien(f"a tensor of dtype {name}")
+    if span:
+        flat = tensor.as_strided((span,), (1,), tensor.storage_offset())
+        buffer.flat[start:end].view(tensor.dtype).copy_(flat)
+    buffer.used = end
+    return {"dtype": name, "shape": list(tensor.shape), "stride": list(tensor.stride()), "at": start}
+
+
+def _unpack_tensor(spec: Any, buffer: Buffer, private: bool) -> torch.Tensor:
+    try:
+        dtype, shape, stride, start = DTYPES[spec["dtype"]], spec["shape"], spec["stride"], spec["at"]
+        if not all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, *stride, start)) or len(shape) != len(stride):
+            raise Alien("a tensor with impossible sizes")
+    except (KeyError, TypeError) as error:
+        raise Alien(f"not a tensor description: {error}") from error
+    span = 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+    end = start + span * dtype.itemsize
+    if start % _ALIGN or end > buffer.size:
+        raise Alien("a tensor outside its buffer")
+    flat = buffer.flat[start:end].view(dtype)
+    return (flat.clone() if private else flat).as_strided(shape, stride)
+
+
+class _Handle(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_ubyte * 64)]
+
+
+class _Pointer:
+    """A raw device pointer that torch can view."""
+
+    def __init__(self, address: int, size: int):
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
+def _driver() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _create_cuda(size: int, device: torch.device) -> Buffer:
+    torch.cuda.set_device(device)
+    torch.empty(1, device=device)  # makes the primary context current
+    pointer, handle = ctypes.c_uint64(), _Handle()
+    _must(_driver().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)), f"cuMemAlloc of {size} bytes")
+    _must(_driver().cuIpcGetMemHandle(ctypes.byref(handle), pointer), "cuIpcGetMemHandle")
+    address = {"kind": "cuda", "handle": bytes(handle.bytes).hex(), "bytes": size}
+    assert pointer.value
+    return Buffer(torch.as_tensor(_Pointer(pointer.value, size), device=device), address)
+
+
+def _attach_cuda(address: dict[str, Any], device: torch.device) -> Buffer:
+    torch.cuda.set_device(device)
+    torch.empty(1, device=device)
+    handle = _Handle((ctypes.c_ubyte * 64)(*bytes.fromhex(address["handle"])))
+    pointer = ctypes.c_uint64()
+    open_handle = _driver().cuIpcOpenMemHandle_v2
+    open_handle.argtypes = [ctypes.c_void_p, _Handle, ctypes.c_uint]
+    _must(open_handle(ctypes.byref(pointer), handle, 1), "cuIpcOpenMemHandle")
+    assert pointer.value
+    return Buffer(torch.as_tensor(_Pointer(pointer.value, address["bytes"]), device=device), address)
+
+
+def free(buffer: Buffer) -> None:
+    """Give a buffer that this process created back to the device (files go with their folder)."""
+    if buffer.address["kind"] == "cuda":
+        pointer = buffer.flat.data_ptr()
+        torch.cuda.synchronize()
+        _must(_driver().cuMemFree_v2(ctypes.c_uint64(pointer)), "cuMemFree")
+    else:
+        Path(buffer.address["path"]).unlink(missing_ok=True)
+
+
+def _must(code: int, what: str) -> None:
+    if code != 0:
+        raise RuntimeError(f"{what} failed with CUDA driver error {code}")

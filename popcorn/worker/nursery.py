@@ -1,0 +1,258 @@
+"""The parent's side of the zygote: start it, fork children from it, talk to them, end them. Imports no torch."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from popcorn.errors import HarnessFailure
+from popcorn.worker.wire import Channel, Closed, Malformed, TimedOut
+
+OUTPUT_CAP_BYTES = 64 << 10
+_SCRUBBED = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+
+
+class ChildDied(Exception):
+    """A child ended before it answered. `signal` is set when a signal ended it."""
+
+    def __init__(self, status: int | None, output: str):
+        self.status = status
+        self.signal = -status if status is not None and status < 0 else None
+        self.output = output
+        super().__init__(self.describe())
+
+    def describe(self) -> str:
+        """`signal SIGSEGV` or `exit code 13`."""
+        if self.signal is not None:
+            with contextlib.suppress(ValueError):
+                return f"signal {signal.Signals(self.signal).name}"
+        return f"exit code {self.status}" if self.status is not None else "no exit status"
+
+
+class DeadlinePassed(Exception):
+    """A child did not answer in time; it and its whole process group are dead now."""
+
+    def __init__(self, seconds: float, output: str):
+        self.seconds = seconds
+        self.output = output
+        super().__init__(f"no answer in {seconds:g} s")
+
+
+class Child:
+    """One forked child: ask it something, or end it. What it prints is kept, head and tail, and never believed."""
+
+    def __init__(self, nursery: "Nursery", pid: int, channel: Channel, output_fd: int):
+        self.pid = pid
+        self._nursery = nursery
+        self._channel = channel
+        self._output = _Output(output_fd)
+
+    def ask(
+        self, message: dict[str, Any], timeout_s: float, serve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """Send a command and wait for its answer. `serve` answers requests that the child makes meanwhile (builds); its time does not
+        count against the child. Raises ChildDied, DeadlinePassed; Malformed frames count as a death."""
+        try:
+            self._channel.send(message)
+            deadline = time.monotonic() + timeout_s
+            while True:
+                reply = self._channel.receive(deadline)
+                if "request" not in reply:
+                    return reply
+                started = time.monotonic()
+                answer = serve(reply) if serve else {"error": "not available here"}
+                deadline += time.monotonic() - started
+                self._channel.send(answer)
+        except TimedOut:
+            self.kill()
+            raise DeadlinePassed(timeout_s, self.output()) from None
+        except (Closed, Malformed):
+            status = self._nursery.wait(self.pid, 0.5)
+            if status is None:
+                self.kill()
+                status = self._nursery.wait(self.pid, 5.0)
+            raise ChildDied(status, self.output()) from None
+
+    def output(self) -> str:
+        """What it printed, at most 128 KB: the head and the tail."""
+        return self._output.text()
+
+    def kill(self) -> None:
+        """Ends the child and every descendant; returns when it is gone."""
+        self._channel.close()
+        self._nursery.kill(self.pid)
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+class Nursery:
+    """A zygote and the children it has forked. One a device kind; thread-safe."""
+
+    def __init__(self, threads: int, cores: list[int] | None = None):
+        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._statuses: dict[int, int] = {}
+        self._forked: dict[str, int] = {}
+        self._counter = 0
+        self._ready = False
+        self._gone = False
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._control = ours
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "popcorn.worker.zygote", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env=_environment(threads),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None,
+        )
+        theirs.close()
+        assert self._process.stderr is not None
+        self._errors = _Output(self._process.stderr.fileno(), owner=self._process.stderr)
+        self._listener = threading.Thread(target=self._listen, daemon=True, name="nursery")
+        self._listener.start()
+
+    def wait_ready(self, timeout_s: float = 120.0) -> None:
+        """Until torch is imported. Raises HarnessFailure with the zygote's own words."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or self._gone, timeout_s)
+            if not self._ready:
+                raise HarnessFailure(f"the zygote did not start: {self._errors.text().strip()[-2000:] or 'no output'}")
+
+    def fork(self, timeout_s: float = 10.0) -> Child:
+        """A fresh child, ready to be told its role."""
+        self.wait_ready()
+        channel_ours, channel_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        output_read, output_write = os.pipe()
+        try:
+            with self._lock:
+                self._counter += 1
+                job = str(self._counter)
+                message = f"fork {job}".ljust(64).encode()
+                socket.send_fds(self._control, [message], [channel_theirs.fileno(), output_write])
+        except OSError as error:
+            raise HarnessFailure(f"the zygote is gone: {error}") from error
+        finally:
+            channel_theirs.close()
+            os.close(output_write)
+        with self._changed:
+            if not self._changed.wait_for(lambda: job in self._forked or self._gone, timeout_s) or self._gone:
+                raise HarnessFailure("the zygote did not fork")
+            pid = self._forked.pop(job)
+        return Child(self, pid, Channel(channel_ours), output_read)
+
+    def wait(self, pid: int, timeout_s: float) -> int | None:
+        """Exit status of a child (negative: the signal), or None when it still lives."""
+        with self._changed:
+            self._changed.wait_for(lambda: pid in self._statuses or self._gone, timeout_s)
+            return self._statuses.get(pid)
+
+    def kill(self, pid: int) -> None:
+        """Kill a child's whole tree and wait until it is reaped."""
+        if self.wait(pid, 0) is not None or self._gone:
+            return
+        with self._lock, contextlib.suppress(OSError):
+            self._control.sendall(f"kill {pid}".ljust(64).encode())
+        self.wait(pid, 10.0)
+
+    def close(self) -> None:
+        """End the zygote and with it every child."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._listener.join(2)
+        self._control.close()
+
+    def __enter__(self) -> "Nursery":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _listen(self) -> None:
+        channel = Channel(self._control)
+        try:
+            while True:
+                message = channel.receive()
+                with self._changed:
+                    match message.get("event"):
+                        case "ready":
+                            self._ready = True
+                        case "forked":
+                            self._forked[message["job"]] = message["pid"]
+                        case "exited":
+                            self._statuses[message["pid"]] = message["status"]
+                    self._changed.notify_all()
+        except (Closed, Malformed):
+            with self._changed:
+                self._gone = True
+                self._changed.notify_all()
+
+
+class _Output:
+    """Drains a pipe for ever so that no writer blocks; keeps the first and the last 64 KB."""
+
+    def __init__(self, fd: int, owner: Any = None):
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+        self._owner = owner
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._drain, args=(fd,), daemon=True, name="drain")
+        self._thread.start()
+
+    def text(self) -> str:
+        self._thread.join(0.05)  # a dead writer's last words may still be in the pipe
+        with self._lock:
+            middle = f"\n… {self._dropped} bytes left out …\n".encode() if self._dropped else b""
+            return (bytes(self._head) + middle + bytes(self._tail)).decode(errors="replace")
+
+    def _drain(self, fd: int) -> None:
+        while True:
+            try:
+                part = os.read(fd, 1 << 20)
+            except OSError:
+                break
+            if not part:
+                break
+            with self._lock:
+                room = OUTPUT_CAP_BYTES - len(self._head)
+                self._head += part[:room]
+                self._tail += part[max(0, room) :]
+                excess = len(self._tail) - OUTPUT_CAP_BYTES
+                if excess > 0:
+                    self._dropped += excess
+                    del self._tail[:excess]
+        if self._owner is None:
+            os.close(fd)
+        else:
+            self._owner.close()
+
+
+def _environment(threads: int) -> dict[str, str]:
+    """The parent's environment without secrets, with equal thread counts for both sides of every comparison."""
+    kept = {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SCRUBBED)}
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        kept[name] = str(threads)
+    kept["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # is_available() must not initialise CUDA before the fork
+    kept["PYTHONDONTWRITEBYTECODE"] = "1"
+    package = str(Path(__file__).resolve().parents[2])
+    kept["PYTHONPATH"] = os.pathsep.join(p for p in (package, kept.get("PYTHONPATH")) if p)
+    return kept

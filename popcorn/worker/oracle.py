@@ -1,0 +1,391 @@
+"""The oracle: the trusted process that runs the reference, makes the inputs, knows the truth, and measures errors against it. Needs torch.
+
+No candidate code ever runs here; what a candidate returned arrives as bytes in a buffer that this process owns.
+"""
+
+import copy
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from popcorn.errors import PopcornError
+from popcorn.schema.comparison import Errors
+from popcorn.verify.compare import compare, moved
+from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
+from popcorn.worker.failure import Failed
+from popcorn.worker.mailbox import Alien, Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
+from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
+
+_SLACK = 1 << 20
+_EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "tf32": 2.0**-10, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+@dataclass
+class Truth:
+    """What is known about one set of inputs."""
+
+    truth: list[tuple[str, Any]]
+    reference: list[tuple[str, Any]]
+    sensitivity: dict[str, Errors] = field(default_factory=dict)
+
+
+@dataclass
+class Question:
+    """The seeds and settings of one set of inputs: enough to make it again."""
+
+    dims: dict[str, int]
+    seed: int
+    init_seed: int
+    forward_seed: int
+    distribution: str
+    layout: str
+
+
+class Oracle:
+    """Answers the parent's commands, one method each."""
+
+    def __init__(self, device: str, folder: Path):
+        self.device = torch.device(device)
+        self.folder = folder
+        self.inbox: Buffer | None = None
+        self.outbox: Buffer | None = None
+        self.current: Truth | None = None
+        self._names = 0
+        self._truth_dtype: torch.dtype = torch.float64
+        self._truth_reason: str | None = None
+        self._cotangent_specs: dict[str, list[tuple[torch.Size, torch.dtype]]] = {}
+
+    def do_open(self, message: dict) -> dict:
+        """Load the problem; say what it declares."""
+        from popcorn.suites.loading import load
+
+        self.loaded = load(message["problem"], message["size"])
+        self.precision: str = message["precision"]
+        self.gradient: bool = message["gradient"]
+        set_precision(self.precision)
+        if self.gradient and self.loaded.differentiable is False:
+            raise Failed("rejected", "this problem declares that it is not differentiable; leave --backward out")
+        nominal = self.loaded.draw_dims(0, False)
+        return {
+            "nominal": nominal,
+            "jitters": any(not dim.fixed and dim.low != dim.high for dim in self.loaded.dims.values()),
+            "noncontiguous": self.loaded.noncontiguous,
+            "tolerance": (self.loaded.tolerance or {}).get(self.precision),
+            "remarks": list(self.loaded.remarks),
+            "domain": self.loaded.domain,
+        }
+
+    def do_draw(self, message: dict) -> dict:
+        """Sizes of one trial from a seed."""
+        return {"dims": self.loaded.draw_dims(message["seed"], True)}
+
+    def do_bounds(self, message: dict) -> dict:
+        """Declared minimum bytes and flops at some sizes, None where not declared."""
+        itemsize = TORCH_DTYPES[self.precision].itemsize
+        passes = 3 if self.gradient else 1  # a backward pass costs two forward ones in flops, and reads and writes the gradients
+        min_bytes, flops = self.loaded.min_bytes(message["dims"], itemsize), self.loaded.flops(message["dims"])
+        return {"min_bytes": min_bytes and float(min_bytes) * (2 if self.gradient else 1), "flops": flops and float(flops) * passes}
+
+    def do_trial(self, message: dict) -> dict:
+        """Make one trial: inputs and weights to the inbox, truth and reference kept here (a timed launch needs no truth).
+        `unfit` says why it cannot decide anything."""
+        question = Question(**message["question"])
+        started = time.perf_counter()
+        try:
+            inputs, init_args, model = self._make(question)
+            cotangents, differentiable = self._cotangents(model, inputs, question)
+            reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)
+        except (Failed, PopcornError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:
+            raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
+        reference_s = time.perf_counter() - started
+        unfit = None
+        if _nonfinite(reference):
+            unfit = "the reference itself gives NaN or infinity"
+        elif message["truth"]:
+            unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
+        state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
+        self._grow_inbox(size_of([inputs, cotangents, init_args, state]))
+        self._grow_outbox(2 * size_of([leaf for _, leaf in reference]))
+        assert self.inbox is not None and self.outbox is not None
+        self.inbox.reset()
+        packed = {"inputs": pack(inputs, self.inbox), "cotangents": pack(cotangents, self.inbox), "differentiable": differentiable}
+        packed_args, packed_state = pack(_plain(init_args), self.inbox), pack(state, self.inbox)
+        self._synchronize()
+        forward_only = [leaf for path, leaf in reference if not path.startswith("out['grad']")]
+        return {
+            "unfit": unfit,
+            "set": packed,
+            "init_args": packed_args,
+            "state": packed_state,
+            "output_specs": [[list(t.shape), str(t.dtype).removeprefix("torch.")] for t in forward_only if isinstance(t, torch.Tensor)],
+            "parameter_names": [name for name, _ in model.named_parameters()] if isinstance(model, torch.nn.Module) else [],
+            "expected": [[path, _shape(leaf), _dtype(leaf)] for path, leaf in reference],
+            "aliases": self._aliases(reference, inputs),
+            "inbox": self.inbox.address,
+            "outbox": self.outbox.address,
+            "reference_s": reference_s,
+            "input_bytes": sum(t.numel() * t.element_size() for t in tensors_of(inputs)),
+            "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
+            "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
+            "truth_reason": self._truth_reason,
+        }
+
+    def do_contents(self, message: dict) -> dict:
+        """Fresh input sets for one timed block, one after another in the inbox."""
+        questions = [Question(**q) for q in message["questions"]]
+        made = [self._inputs(question) for question in questions]
+        cotangents, differentiable = [], []
+        for inputs, question in zip(made, questions, strict=True):
+            few, flags = self._cotangents_like(inputs, question)
+            cotangents.append(few)
+            differentiable.append(flags)
+        self._grow_inbox(size_of([made, cotangents]))
+        assert self.inbox is not None
+        self.inbox.reset()
+        sets = [
+            {"inputs": pack(inputs, self.inbox), "cotangents": pack(few, self.inbox), "differentiable": flags}
+            for inputs, few, flags in zip(made, cotangents, differentiable, strict=True)
+        ]
+        self._synchronize()
+        return {"sets": sets, "inbox": self.inbox.address}
+
+    def do_judge_timed(self, message: dict) -> dict:
+        """Make the truth of timed input sets again, from their seeds, and judge the results that were timed on them."""
+        judged = []
+        for item, tree in zip(message["questions"], message["trees"], strict=True):
+            question = Question(**item)
+            inputs, init_args, model = self._make(question)
+            cotangents, differentiable = self._cotangents_like(inputs, question)
+            reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)
+            unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
+            judged.append({"unfit": unfit, "structure": None, "outputs": []} if unfit else {"unfit": None, **self._judge([tree], message["floor"])})
+        return {"judged": judged}
+
+    def do_judge(self, message: dict) -> dict:
+        """Compare what lies in the outbox with the current truth. The structure first, then the errors per output."""
+        return self._judge(message["trees"], message["floor"])
+
+    def _judge(self, trees: list[Any], floor: float) -> dict[str, Any]:
+        assert self.current is not None and self.outbox is not None
+        got: list[list[tuple[str, Any]]] = []
+        for tree in trees:
+            try:
+                got.append(leaves(unpack(tree, self.outbox, private=False), "out"))
+            except (Alien, KeyError, TypeError, ValueError, AttributeError) as error:
+                return {"structure": ["wrong_dtype", f"the output is not made of plain tensors: {error}"[:400]], "outputs": []}
+        problem = _structure(got[0], self.current.reference)
+        if problem is not None:
+            return {"structure": list(problem), "outputs": []}
+        again = dict(got[1]) if len(got) > 1 and [p for p, _ in got[1]] == [p for p, _ in got[0]] else {}
+        outputs = []
+        for (path, mine), (_, truth), (_, reference) in zip(got[0], self.current.truth, self.current.reference, strict=True):
+            if not isinstance(truth, torch.Tensor):
+                continue
+            second = again.get(path)
+            second = second if isinstance(second, torch.Tensor) and second.shape == mine.shape and second.dtype == mine.dtype else None
+            errors = compare(path, mine, second, truth, reference, self.current.sensitivity.get(path), floor)
+            outputs.append(errors.model_dump())
+        return {"structure": None, "outputs": outputs}
+
+    def do_room(self, message: dict) -> dict:
+        """Make sure that the outbox holds `bytes`."""
+        self._grow_outbox(message["bytes"])
+        assert self.outbox is not None
+        return {"outbox": self.outbox.address}
+
+    def do_save_inbox(self, message: dict) -> dict:
+        """The inbox's bytes to a file, for a process that cannot share it."""
+        assert self.inbox is not None
+        self.inbox.flat[: self.inbox.used].cpu().numpy().tofile(message["path"])
+        return {"bytes": self.inbox.used}
+
+    def do_ceilings(self, message: dict) -> dict:
+        """Bandwidth and flop rates measured on this device."""
+        from popcorn.devices.ceilings import measure_ceilings
+
+        return {"ceilings": measure_ceilings(str(self.device), message["seconds"]).model_dump()}
+
+    def _inputs(self, question: Question) -> list[Any]:
+        torch.manual_seed(question.seed)
+        with torch.device(self.device), Drawing(question.distribution):
+            inputs = self.loaded.inputs(question.dims)
+        inputs = _to_device(inputs, self.device)
+        return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
+
+    def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
+        inputs = self._inputs(question)
+        init_args = self.loaded.init_args(question.dims)
+        subject = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient)
+        return inputs, init_args, subject.forward
+
+    def _cotangents(self, model: Any, inputs: list[Any], question: Question) -> tuple[list[torch.Tensor], list[bool]]:
+        """Random cotangents for every differentiable output, and which inputs take part."""
+        if not self.gradient:
+            return [], [False for _ in tensors_of(inputs)]
+        torch.manual_seed(question.forward_seed)
+        leaves_ = [t.detach().requires_grad_(True) if t.is_floating_point() else t for t in tensors_of(inputs)]
+        outputs = tensors_of(model(*_replace_tensors(inputs, leaves_)))
+        specs = [(t.shape, t.dtype) for t in outputs if t.requires_grad]
+        self._cotangent_specs[str(question.dims)] = specs
+        if not specs:
+            raise Failed("rejected", "no output of the reference carries a gradient; leave --backward out")
+        return self._cotangents_like(inputs, question)
+
+    def _cotangents_like(self, inputs: list[Any], question: Question) -> tuple[list[torch.Tensor], list[bool]]:
+        """Cotangents for sizes that `_cotangents` has met."""
+        if not self.gradient:
+            return [], [False for _ in tensors_of(inputs)]
+        generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x5EED)
+        specs = self._cotangent_specs[str(question.dims)]
+        drawn = [torch.randn(shape, generator=generator, device=self.device).to(dtype) for shape, dtype in specs]
+        return drawn, [t.is_floating_point() for t in tensors_of(inputs)]
+
+    def _answer(
+        self, model: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool], question: Question, precision: str
+    ) -> list[tuple[str, Any]]:
+        """Outputs (and gradients) of a model on private copies of the inputs."""
+        from popcorn.worker.subject import Subject
+
+        subject = Subject(model, dict(model.named_parameters()) if self.gradient else {}, self.gradient)
+        fresh = [t.detach().clone() for t in tensors_of(inputs)]
+        for tensor, wanted in zip(fresh, differentiable, strict=True):
+            tensor.requires_grad_(wanted)
+        torch.manual_seed(question.forward_seed)
+        dtype = TORCH_DTYPES[precision]
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(dtype if precision == "float64" else before)
+        try:
+            result = subject.call(_replace_tensors(inputs, fresh), cotangents)
+        finally:
+            torch.set_default_dtype(before)
+        return [(path, leaf.detach() if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in leaves(result, "out")]
+
+    def _settle(
+        self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool],
+        reference: list[tuple[str, Any]], conditioning: bool,
+    ) -> str | None:  # fmt: skip
+        """Compute the truth (and how far rounding alone moves it) and keep it; the reason when it cannot decide anything."""
+        try:
+            wide = self._wide(question, init_args, inputs, cotangents, differentiable)
+        except Exception as error:  # a reference that insists on float32 somewhere inside
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            self._truth_dtype, self._truth_reason = torch.float32, f"the reference does not run in float64: {type(error).__name__}: {error}"[:300]
+            wide = reference
+        if _nonfinite(wide):
+            return "the truth is NaN or infinite"
+        self.current = Truth(wide, reference)
+        if conditioning and self._truth_dtype == torch.float64:
+            generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x0DD)
+            nudged = nudge(inputs_as(inputs, torch.float64), _EPSILON[self.precision], generator)
+            shifted = dict(self._wide(question, init_args, nudged, cotangents, differentiable))
+            for path, truth in wide:
+                if isinstance(truth, torch.Tensor) and truth.is_floating_point() and truth.numel():
+                    self.current.sensitivity[path] = moved(truth, shifted[path])
+        return None
+
+    def _wide(
+        self, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool]
+    ) -> list[tuple[str, Any]]:
+        """The reference in float64 with the very weights that the case's precision rounds to."""
+        model = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
+        model = copy.deepcopy(model).to(torch.float64) if isinstance(model, torch.nn.Module) else model
+        wide_cotangents = [t.to(torch.float64) for t in cotangents]
+        return self._answer(model, inputs_as(inputs, torch.float64), wide_cotangents, differentiable, question, "float64")
+
+    def _aliases(self, reference: list[tuple[str, Any]], inputs: list[Any]) -> list[str]:
+        """Outputs that the reference itself returns as views: a candidate may do the same. Decided on structure: a problem that returns an input."""
+        from popcorn.worker.side import _overlapping
+
+        return _overlapping([leaf for _, leaf in reference], inputs)
+
+    def _grow_inbox(self, size: int) -> None:
+        self.inbox = self._grown(self.inbox, "in", size)
+
+    def _grow_outbox(self, size: int) -> None:
+        self.outbox = self._grown(self.outbox, "out", size)
+
+    def _grown(self, buffer: Buffer | None, name: str, size: int) -> Buffer:
+        if buffer is not None and buffer.size >= size:
+            return buffer
+        if buffer is not None:
+            free(buffer)
+        self._names += 1
+        return create(self.folder / name, f"{name}-{self._names}", size + size // 8 + _SLACK, self.device)
+
+    def _synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+
+def inputs_as(inputs: list[Any], dtype: torch.dtype) -> list[Any]:
+    """Floating tensors in another element type."""
+    return cast(inputs, dtype)
+
+
+def _to_device(tree: Any, device: torch.device) -> Any:
+    return _replace_tensors(tree, [t.to(device) for t in tensors_of(tree)])
+
+
+def _replace_tensors(tree: Any, tensors: list[torch.Tensor]) -> Any:
+    """The same tree with its tensors, in order, replaced."""
+    remaining = iter(tensors)
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, torch.Tensor):
+            return next(remaining)
+        if isinstance(node, (list, tuple)):
+            return type(node)(visit(item) for item in node)
+        if isinstance(node, dict):
+            return {key: visit(item) for key, item in node.items()}
+        return node
+
+    return visit(tree)
+
+
+def _plain(tree: Any) -> Any:
+    """Sizes as plain ints: a Dim knows its range, which is nobody's business outside."""
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_plain(item) for item in tree)
+    if isinstance(tree, dict):
+        return {str(key): _plain(item) for key, item in tree.items()}
+    if isinstance(tree, bool) or tree is None or isinstance(tree, torch.Tensor):
+        return tree
+    return int(tree) if isinstance(tree, int) else tree
+
+
+def _nonfinite(answer: list[tuple[str, Any]]) -> bool:
+    return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not bool(torch.isfinite(t).all()) for _, t in answer)
+
+
+def _shape(leaf: Any) -> list[int] | None:
+    return list(leaf.shape) if isinstance(leaf, torch.Tensor) else None
+
+
+def _dtype(leaf: Any) -> str | None:
+    return str(leaf.dtype).removeprefix("torch.") if isinstance(leaf, torch.Tensor) else None
+
+
+def _structure(got: list[tuple[str, Any]], expected: list[tuple[str, Any]]) -> tuple[str, str] | None:
+    """The first difference in tree, type, shape or dtype as (outcome, sentence)."""
+    if [path for path, _ in got] != [path for path, _ in expected]:
+        shown = (", ".join(path for path, _ in side[:6]) or "nothing" for side in (got, expected))
+        return "wrong_shape", "the outputs are {}; expected {}".format(*shown)
+    for (path, mine), (_, theirs) in zip(got, expected, strict=True):
+        if isinstance(theirs, torch.Tensor) != isinstance(mine, torch.Tensor):
+            return "wrong_dtype", f"{path} is {type(mine).__name__}; expected {type(theirs).__name__}"
+        if not isinstance(theirs, torch.Tensor):
+            if mine != theirs:
+                return "wrong_values", f"{path} is {mine!r}; expected {theirs!r}"[:300]
+            continue
+        if mine.shape != theirs.shape:
+            return "wrong_shape", f"{path} has shape {tuple(mine.shape)}; expected {tuple(theirs.shape)}"
+        if mine.dtype != theirs.dtype:
+            return "wrong_dtype", f"{path} has dtype {mine.dtype}; expected {theirs.dtype}"
+    return None

@@ -1,0 +1,43 @@
+"""Request: one evaluation as asked for, by a person, an agent, a search or a sweep."""
+
+from popcorn.schema.case import Frozen, GradientMode, Precision
+from popcorn.suites.problems import Problem
+
+
+class Request(Frozen):
+    """One candidate against one problem in one setting."""
+
+    problem: Problem
+    """The reference."""
+    source: str
+    """The candidate's text; for `implementation="compile"` it is empty."""
+    language: str
+    """torch, c, cpp, cuda, triton, …"""
+    name: str
+    """File name or title."""
+    precision: Precision = "float32"
+    """Element type of the case."""
+    gradient: GradientMode = "none"
+    """Forward alone, or with gradients."""
+    device: str = "auto"
+    """`auto`, `cpu`, `cuda`, `cuda:1`."""
+    budget_s: float = 10.0
+    """Seconds for taking turns; what comes before and after is extra."""
+    timeout_s: float = 60.0
+    """Longest that one command to the candidate may take."""
+    build_timeout_s: float = 300.0
+    """Longest that a build may take."""
+    trials: int = 8
+    """Correctness trials; at least 5."""
+    timing: bool = True
+    """False: judge only."""
+    compile_baseline: bool = True
+    """Also measure the reference under torch.compile, once per problem and machine."""
+    counters: bool = True
+    """Hardware counters where the machine has them."""
+    energy: bool = True
+    """Energy where the machine can measure it."""
+    control: bool = True
+    """A/A and planted-slowdown controls in the same run."""
+    seed: str | None = None
+    """Secret seed of an earlier record, to repeat it; None draws a fresh one."""

@@ -1,0 +1,152 @@
+"""What a candidate's process may not do, asked of the Linux kernel without being root.
+
+Holds back: reading or writing files outside the lists given (Landlock), internet sockets, tracing and reading other processes' memory
+(seccomp, dropped capabilities), signalling processes outside (Landlock 6), unbounded files, processes and memory (rlimits).
+Does not hold back: using the GPU beyond its turn, reading the machine's public files (/usr, /etc, /proc), timing side channels.
+`enter` returns what it could not get, so that `doctor` and the record can say so.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import resource
+import struct
+import sys
+from pathlib import Path
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 4, 38, 22, 24
+_PR_SET_CHILD_SUBREAPER = 36
+
+# Landlock (include/uapi/linux/landlock.h)
+_LANDLOCK_CREATE, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT = 444, 445, 446
+_FS_EXECUTE, _FS_WRITE, _FS_READ, _FS_READ_DIR = 1, 2, 4, 8
+_FS_REST = 0x1FF0  # remove, make, …
+_FS_REFER, _FS_TRUNCATE = 1 << 13, 1 << 14
+_SCOPE_ABSTRACT_UNIX, _SCOPE_SIGNAL = 1, 2
+
+# socket, ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd
+_SYSCALLS = {
+    "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323)),
+    "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282)),
+}
+
+
+def landlock_abi() -> int:
+    """Version of Landlock that the kernel speaks; 0 when it has none."""
+    return max(0, _libc.syscall(_LANDLOCK_CREATE, None, 0, 1))
+
+
+def become_subreaper() -> None:
+    """Orphaned grandchildren come to this process instead of init, so that none can hide."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """SIGKILL for this process when the process that forked it dies."""
+    _libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)
+
+
+def hide_memory() -> None:
+    """No process of the same user may read this one's memory (/proc/PID/mem, ptrace)."""
+    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def show_memory() -> None:
+    """Undo `hide_memory` for a child that must read its own /proc/self."""
+    _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+
+
+def limit_resources(memory_bytes: int | None, file_bytes: int, processes: int) -> None:
+    """Caps address space (on top of what is mapped now), the size of any file written, and processes; no core dumps."""
+    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, file_bytes), (resource.RLIMIT_NPROC, processes)]
+    if memory_bytes is not None:
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        limits.append((resource.RLIMIT_AS, mapped + memory_bytes))
+    for which, amount in limits:
+        hard = resource.getrlimit(which)[1]
+        resource.setrlimit(which, (amount, amount) if hard == resource.RLIM_INFINITY or amount <= hard else (hard, hard))
+
+
+def enter(readable: list[Path], writable: list[Path]) -> list[str]:
+    """Closes the sandbox for good. Returns, as sentences, what this kernel could not give."""
+    missing = []
+    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _drop_capabilities()
+    if not _restrict_files(readable, writable):
+        missing.append("files are not fenced: this kernel has no Landlock (Linux 5.13 or newer has it)")
+    if not _restrict_syscalls():
+        missing.append("the network is not fenced: this kernel refuses a seccomp filter")
+    return missing
+
+
+def _drop_capabilities() -> None:
+    for capability in range(64):
+        if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            break
+    header = struct.pack("<Ii", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this thread
+    _libc.capset(header, struct.pack("<6I", 0, 0, 0, 0, 0, 0))
+
+
+def _restrict_files(readable: list[Path], writable: list[Path]) -> bool:
+    abi = landlock_abi()
+    if abi < 1:
+        return False
+    handled = _FS_EXECUTE | _FS_WRITE | _FS_READ | _FS_READ_DIR | _FS_REST
+    handled |= (_FS_REFER if abi >= 2 else 0) | (_FS_TRUNCATE if abi >= 3 else 0)
+    scoped = _SCOPE_ABSTRACT_UNIX | _SCOPE_SIGNAL if abi >= 6 else 0
+    attributes = struct.pack("<QQQ", handled, 0, scoped)[: 24 if abi >= 6 else 16 if abi >= 4 else 8]
+    ruleset = _libc.syscall(_LANDLOCK_CREATE, attributes, len(attributes), 0)
+    if ruleset < 0:
+        return False
+    for paths, rights in ((readable, _FS_EXECUTE | _FS_READ | _FS_READ_DIR), (writable, handled & ~_FS_EXECUTE | _FS_EXECUTE)):
+        for path in paths:
+            with contextlib.suppress(OSError):
+                handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+                # a file takes only the rights that make sense for a file
+                allowed = rights if path.is_dir() else rights & (_FS_EXECUTE | _FS_WRITE | _FS_READ | (_FS_TRUNCATE if abi >= 3 else 0))
+                _libc.syscall(_LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed & handled, handle), 0)
+                os.close(handle)
+    restricted = _libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
+    os.close(ruleset)
+    return restricted
+
+
+def _restrict_syscalls() -> bool:
+    known = _SYSCALLS.get(platform.machine())
+    if known is None:
+        return False
+    arch, socket_number, denied = known
+
+    def op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
+        return struct.pack("<HBBI", code, jump_true, jump_false, k)
+
+    load, equal, answer = 0x20, 0x15, 0x06
+    allow, refuse = op(answer, 0x7FFF0000), op(answer, 0x00050001)  # EPERM
+    program = [op(load, 4), op(equal, arch, 1, 0), allow, op(load, 0)]
+    for number in denied:
+        program += [op(equal, number, 0, 1), refuse]
+    # socket(AF_INET | AF_INET6 | AF_PACKET, …): the family is the first argument (offset 16)
+    program += [op(equal, socket_number, 1, 0), allow, op(load, 16)]
+    for family in (2, 10, 17):
+        program += [op(equal, family, 0, 1), refuse]
+    program.append(allow)
+    code = ctypes.create_string_buffer(b"".join(program))
+    filter_program = struct.pack("<HxxxxxxQ", len(program), ctypes.addressof(code))
+    return _libc.prctl(_PR_SET_SECCOMP, 2, filter_program, 0, 0) == 0
+
+
+def public_paths() -> list[Path]:
+    """What any Python program must be able to read: interpreter, libraries, devices' libraries, /proc, /sys."""
+    paths = [Path(p) for p in ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/proc", "/sys", "/run/nvidia-persistenced")]
+    paths += [Path(p).resolve() for p in (sys.prefix, sys.base_prefix, sys.exec_prefix)]
+    paths += [Path(p).resolve() for p in sys.path if p.endswith(("site-packages", "dist-packages"))]
+    return paths
+
+
+def device_files() -> list[Path]:
+    """Device nodes that a kernel needs; /dev/shm is left out: it would let one candidate leave something for the next."""
+    names = ("null", "zero", "full", "random", "urandom", "tty", "kfd", "dri", "nvidia-caps")
+    return [Path("/dev") / name for name in names] + sorted(Path("/dev").glob("nvidia*"))

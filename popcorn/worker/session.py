@@ -1,0 +1,202 @@
+"""Session: one evaluation's conversation with its oracle and its sides. evaluate.py tells the story; the steps are here and in judging.py and
+comparing.py beside it."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from popcorn.errors import HarnessFailure
+from popcorn.schema.record import Build
+from popcorn.schema.verdict import Outcome, Verdict, Violation
+from popcorn.toolchain.build import build
+from popcorn.toolchain.inline import build_inline
+from popcorn.toolchain.languages import is_python
+from popcorn.toolchain.result import BuildResult
+from popcorn.worker.bench import Bench
+from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed
+from popcorn.worker.request import Request
+from popcorn.worker.seeds import commit, derive, draw_secret
+
+Stage = str
+
+
+class Refused(Exception):
+    """The evaluation ends here with this outcome. Everything a candidate can do wrong arrives as one of these."""
+
+    def __init__(self, outcome: Outcome, reason: str, stage: Any):
+        self.outcome: Outcome = outcome
+        self.reason = reason
+        self.stage = stage
+        super().__init__(reason)
+
+    def verdict(self) -> Verdict:
+        """As it is recorded when nothing else is known."""
+        return Verdict(outcome=self.outcome, reason=self.reason, stage=self.stage, violations=self.violations())
+
+    def violations(self) -> tuple[Violation, ...]:
+        """The defence that caught a cheat and its evidence; the reason reads `defence: evidence`."""
+        if self.outcome != "cheated":
+            return ()
+        defence, _, evidence = self.reason.partition(": ")
+        return (Violation(defence=defence, evidence=evidence),)
+
+
+class Session:
+    """Holds the processes of one evaluation and asks them; every failure becomes Refused (the candidate's) or HarnessFailure (ours)."""
+
+    def __init__(self, bench: Bench, request: Request, problem_hash: str, candidate_hash: str, progress: Callable[[str], None]):
+        self.bench = bench
+        self.request = request
+        self.candidate_hash = candidate_hash
+        self.progress = progress
+        self.secret = request.seed or draw_secret()
+        self.commitment = commit(self.secret)
+        self.shared = bench.new_folder("shared")
+        for name in ("in", "out"):
+            (self.shared / name).mkdir(mode=0o700)
+        self.gradient = request.gradient == "grad"
+        self.size = "full" if bench.cuda else "cpu"
+        self.built: BuildResult | None = None
+        self.builds: list[Build] = []
+        self.sandbox_missing: tuple[str, ...] = ()
+        self.opened: dict[str, Any] = {}
+        self._children: list[Child] = []
+        self._candidate_file: Path | None = None
+        self.oracle: Child | None = None
+        self.candidate: Child | None = None
+
+    # -- building ------------------------------------------------------------------------------------------------------------------
+
+    def build(self) -> Build:
+        """The build lane's work: compile a native text, or import a Python one in a fresh child so that its own builds happen now."""
+        request = self.request
+        arch = self.bench.machine.compute_capability
+        kind = "cuda" if self.bench.cuda else "cpu"
+        self.built = build(request.source, request.language, request.name, self.bench.builds, kind, arch, request.build_timeout_s)
+        if not self.built.ok:
+            raise Refused(self.built.failure or "compile_error", self.built.reason or "the build failed", "build")
+        self.candidate = self.start_candidate(stage="build")
+        return self.build_record()
+
+    def build_record(self) -> Build:
+        """One record of all builds of this candidate: a native library, or what its module built at import."""
+        assert self.built is not None
+        if not self.builds:
+            return self.built.record()
+        last = self.builds[-1]
+        return last.model_copy(
+            update={
+                "build_s": sum(b.build_s or 0.0 for b in self.builds),
+                "cached": all(b.cached for b in self.builds),
+                "diagnostics": tuple(d for b in self.builds for d in b.diagnostics)[:50],
+            }
+        )
+
+    def start_candidate(self, stage: Stage) -> Child:
+        """A fresh child with the candidate's text imported, inside the sandbox."""
+        assert self.built is not None
+        folder = self.bench.new_folder("candidate")
+        if self._is_python():
+            path = folder / "candidate.py"
+            path.write_text(self.request.source)
+        else:
+            path = folder / Path(self.request.name).name
+        memory = None if self.bench.cuda else int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
+        child = self._keep(self.bench.start("candidate", folder, self.shared, self.candidate_hash, memory))
+        message = {"do": "import", "path": str(path), "language": self.request.language, "library": str(self.built.path) if self.built.path else None}
+        timeout = self.request.build_timeout_s if stage == "build" else self.request.timeout_s
+        self.ask_candidate(child, message, stage, timeout, self._serve_build)
+        return child
+
+    def start_reference(self, compile: bool = False) -> Child:
+        """A fresh child with the reference loaded."""
+        child = self._keep(self.bench.start("reference", self.bench.new_folder("reference"), self.shared))
+        self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
+        return child
+
+    def _is_python(self) -> bool:
+        return self.request.language != "c" and is_python(self.request.name, self.request.source)
+
+    def _serve_build(self, request: dict[str, Any]) -> dict[str, Any]:
+        """A load_inline call of the candidate: compiled here, in the parent, where the cache may be written."""
+        self.progress(f"building {str(request.get('name', ''))[:40]}")
+        machine = self.bench.machine
+        result = build_inline(request, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
+        self.builds.append(result.record())
+        return result.answer()
+
+    # -- asking --------------------------------------------------------------------------------------------------------------------
+
+    def ask(self, child: Child, message: dict[str, Any], timeout_s: float = 600.0) -> dict[str, Any]:
+        """Ask a trusted child. Its failures are the reference's (Refused) or ours (HarnessFailure)."""
+        try:
+            reply = child.ask(message, timeout_s)
+        except DeadlinePassed as error:
+            raise Refused("invalid_reference", f"the reference gave no answer to {message['do']!r} in {error.seconds:g} s", "load") from None
+        except ChildDied as error:
+            raise HarnessFailure(f"the reference's process died at {message['do']!r}: {error.describe()}. {error.output[-500:]}") from None
+        failed = reply.get("failed")
+        if failed is None:
+            return reply["ok"]
+        if failed["outcome"] in ("invalid_reference", "rejected", "out_of_memory"):
+            outcome: Outcome = failed["outcome"]
+            reason = failed["reason"] if outcome != "out_of_memory" else f"the reference runs out of memory: {failed['reason']}"
+            raise Refused("rejected" if outcome == "rejected" else "invalid_reference", reason, "load")
+        raise HarnessFailure(f"{message['do']}: {failed['reason']}\n{failed['details']}")
+
+    def ask_candidate(
+        self, child: Child, message: dict[str, Any], stage: Any, timeout_s: float | None = None, serve: Callable | None = None
+    ) -> dict[str, Any]:
+        """Ask the candidate's child. Whatever happens is the candidate's doing and becomes Refused; an answer of the wrong form too."""
+        try:
+            reply = child.ask(message, timeout_s or self.request.timeout_s, serve)
+        except DeadlinePassed as error:
+            raise Refused("timeout", f"{message['do']!r} did not end within {error.seconds:g} s", stage) from None
+        except ChildDied as error:
+            said = " ".join(error.output.split())[-300:]
+            raise Refused("crash", f"the process ended at {message['do']!r} with {error.describe()}" + (f": {said}" if said else ""), stage) from None
+        failed = reply.get("failed")
+        if isinstance(failed, dict):
+            outcome = failed.get("outcome")
+            known = outcome in ("compile_error", "runtime_error", "out_of_memory", "rejected", "wrong_shape")
+            # a candidate can claim anything; it can never claim that the fault is ours
+            raise Refused(outcome if known else "runtime_error", str(failed.get("reason"))[:2000], stage)  # type: ignore[arg-type]
+        ok = reply.get("ok")
+        if not isinstance(ok, dict):
+            raise Refused("runtime_error", "the candidate's process answered out of form", stage)
+        return ok
+
+    def question(self, dims: dict[str, int], *labels: object, distribution: str = "normal", layout: str = "contiguous") -> dict[str, Any]:
+        """Seeds and settings of one input set; the weights' seed depends on the first label alone, so that a launch keeps its weights."""
+        return {
+            "dims": dims,
+            "seed": derive(self.secret, "inputs", *labels),
+            "init_seed": derive(self.secret, "weights", labels[0], labels[1] if len(labels) > 1 else ""),
+            "forward_seed": derive(self.secret, "forward", *labels),
+            "distribution": distribution,
+            "layout": layout,
+        }
+
+    def end(self, child: Child) -> None:
+        """End one child now."""
+        child.kill()
+        if child in self._children:
+            self._children.remove(child)
+
+    def close(self) -> None:
+        """End every child of this evaluation."""
+        for child in list(self._children):
+            with contextlib.suppress(Exception):
+                child.kill()
+        self._children.clear()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _keep(self, child: Child) -> Child:
+        self._children.append(child)
+        return child

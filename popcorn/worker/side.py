@@ -1,0 +1,364 @@
+"""One side of a comparison: a process that holds one subject and runs it as the parent says. Needs torch.
+
+The reference's sides and the candidate's run this same code, so that whatever it costs, it costs both. In a candidate's process nothing
+here is trusted by the parent: outputs are judged elsewhere, and the times it reports are held against the parent's own clock.
+"""
+
+import ctypes
+import functools
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from popcorn.measure.timing import make_timer
+from popcorn.worker.failure import Failed, failure_of
+from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, leaves, pack, tensors_of, unpack
+from popcorn.worker.subject import CandidateFile, Subject, import_candidate, load_candidate, load_reference, set_precision
+
+_M_PERTURB = -6  # glibc: fill every allocation with a byte
+_libc = ctypes.CDLL(None)
+
+
+class Side:
+    """Answers the parent's commands, one method each."""
+
+    def __init__(self, role: str, device: str, cache_bytes: int, folder: Path, ask: Callable[[dict], dict]):
+        self.role = role
+        self.device = torch.device(device)
+        self.folder = folder
+        self.ask = ask
+        self.cache_bytes = cache_bytes
+        self.file: CandidateFile | None = None
+        self.module: Any = None
+        self.model_class: Any = None
+        self.subject: Subject | None = None
+        self.slots: list[tuple[list[Any], list[torch.Tensor]]] = []
+        self.kept: list[Any] = []
+        self.results: list[Any] = []
+        self._buffers: dict[str, Buffer] = {}
+        self._timer: Any = None
+
+    def do_import(self, message: dict) -> dict:
+        """Execute the candidate's text (or the problem's, on the reference's side). Builds happen here, through the parent."""
+        started = time.perf_counter()
+        if self.role == "reference":
+            from popcorn.suites.loading import load
+
+            self.loaded = load(message["problem"], message["size"])
+            self.model_class = self.loaded.Model
+            if message.get("compile"):
+                self.model_class = _compiled(self.model_class)
+            return {"import_s": time.perf_counter() - started}
+        library = Path(message["library"]) if message["library"] else None
+        self.file = CandidateFile(Path(message["path"]), message["language"], library)
+        if library is None:
+            self.module = self._guard(lambda: import_candidate(self.file))  # type: ignore[arg-type]
+        return {"import_s": time.perf_counter() - started}
+
+    def do_construct(self, message: dict) -> dict:
+        """A fresh model with the weights and scalars of one trial."""
+        set_precision(message["precision"])
+        self.subject = None
+        self.results = []
+        inbox = self._attach(message["inbox"], writable=False)
+        init_args = unpack(message["init_args"], inbox)
+        if self.role == "reference":
+            args = (init_args, message["init_seed"], message["precision"], self.device, message["gradient"])
+            self.subject = load_reference(self.model_class, *args)
+            return {}
+        state = unpack(message["state"], inbox)
+        specs = [(tuple(shape), DTYPES[dtype]) for shape, dtype in message["output_specs"]]
+        self.subject = self._guard(
+            lambda: load_candidate(
+                self.module, self.file, init_args, message["init_seed"], message["precision"], self.device,  # type: ignore[arg-type]
+                message["gradient"], state, message["parameter_names"], specs,
+            )
+        )  # fmt: skip
+        return {}
+
+    def do_take(self, message: dict) -> dict:
+        """Private copies of input sets, one slot each."""
+        inbox = self._attach(message["inbox"], writable=False)
+        self.slots = []
+        for entry in message["sets"]:
+            inputs = _private(unpack(entry["inputs"], inbox, private=False))
+            for tensor, wanted in zip(tensors_of(inputs), entry["differentiable"], strict=True):
+                tensor.requires_grad_(wanted)
+            self.slots.append((inputs, tensors_of(unpack(entry["cotangents"], inbox))))
+        self._synchronize()
+        return {}
+
+    def do_run(self, message: dict) -> dict:
+        """Slot 0 twice, under different poison in freshly allocated memory; both results go to the outbox. Not timed, but the first call is."""
+        outbox = self._attach(message["outbox"], writable=True)
+        outbox.reset()
+        inputs, _ = self.slots[0]
+        originals = [copy_of(t) for t in tensors_of(inputs)]
+        subject = self._need_subject()
+        trees, first_s = [], None
+        for poison in (0x80, 0x38):
+            self._poison(poison)
+            torch.manual_seed(message["forward_seed"])
+            start = time.perf_counter()
+            tree = self._guard(functools.partial(subject.call, *self.slots[0]))
+            self._guard(self._synchronize)
+            first_s = first_s if first_s is not None else time.perf_counter() - start
+            trees.append(tree)
+        _libc.mallopt(_M_PERTURB, 0)
+        mutated = [i for i, (now, before) in enumerate(zip(tensors_of(inputs), originals, strict=True)) if not _same(now, before)]
+        reply = {
+            "first_call_s": first_s,
+            "mutated": mutated,
+            "aliases_input": _overlapping(trees[0], inputs),
+            "shared_output": _overlapping(trees[0], trees[1]),
+        }
+        try:
+            reply["trees"] = [pack(tree, outbox) for tree in trees]
+        except Full:
+            reply["trees"] = [_describe(trees[0])]
+        self._synchronize()
+        return reply
+
+    def do_block(self, message: dict) -> dict:
+        """Time the slots in windows of `per_window` calls; keep a copy of each result. Seconds per call of each window."""
+        subject, timer = self._need_subject(), self._need_timer()
+        per_window, planted_s = message["per_window"], message.get("planted_s") or 0.0
+        torch.manual_seed(message["forward_seed"])
+        calls = [functools.partial(subject.call, *slot) for slot in self.slots]
+        if planted_s:
+            calls = [self._slowed(call, planted_s) for call in calls]  # type: ignore[misc]
+        windows = [calls[i : i + per_window] for i in range(0, len(calls), per_window)]
+        aliens: list[str] = []
+        kept_by_slot = self.kept
+
+        def keep(index: int, result: Any) -> None:
+            while len(kept_by_slot) <= index:
+                kept_by_slot.append(None)
+            kept_by_slot[index] = _stash(kept_by_slot[index], result, aliens)
+
+        samples = self._guard(lambda: timer.time(windows, keep))
+        return {"samples_s": samples, "aliens": aliens[:5]}
+
+    def do_give(self, message: dict) -> dict:
+        """The kept results of some calls of the last block, to the outbox."""
+        outbox = self._attach(message["outbox"], writable=True)
+        outbox.reset()
+        trees = []
+        for index in message["indices"]:
+            try:
+                trees.append(pack(self.kept[index], outbox))
+            except Full:
+                trees.append(_describe(self.kept[index]))
+        self._synchronize()
+        return {"trees": trees}
+
+    def do_lump(self, message: dict) -> dict:
+        """`count` calls in a row over the slots, then the last result to the outbox: timed by the parent alone."""
+        subject = self._need_subject()
+        outbox = self._attach(message["outbox"], writable=True)
+        outbox.reset()
+        torch.manual_seed(message["forward_seed"])
+        result, count, slots = None, message["count"], self.slots
+        result = self._guard(lambda: [subject.call(*slots[i % len(slots)]) for i in range(count)][-1]) if count else None
+        self._synchronize()
+        try:
+            tree = pack(result, outbox)
+        except Full:
+            tree = _describe(result)
+        self._synchronize()
+        return {"tree": tree, "index": (count - 1) % len(slots) if count else None}
+
+    def do_warm(self, message: dict) -> dict:
+        """Warm and host time per call on slot 0."""
+        subject, timer = self._need_subject(), self._need_timer()
+        call = functools.partial(subject.call, *self.slots[0])
+        times = self._guard(lambda: timer.time_warm(call, message["seconds"]))
+        return asdict(times)
+
+    def do_short(self, message: dict) -> dict:
+        """Switch a CUDA timer to activity records (or back)."""
+        timer = self._need_timer()
+        if hasattr(timer, "short"):
+            timer.short = message["short"]
+        return {"method": "cupti activity" if getattr(timer, "short", False) else timer.name}
+
+    def do_memory(self, message: dict) -> dict:
+        """Peak memory of one call beyond what was resident."""
+        from popcorn.measure.memory import measure_memory
+
+        self.kept, self.results = [], []
+        gc.collect()
+        subject = self._need_subject()
+        return asdict(self._guard(lambda: measure_memory(functools.partial(subject.call, *self.slots[0]), str(self.device))))
+
+    def do_launches(self, message: dict) -> dict:
+        """Device kernels (or dispatched operators) of one call."""
+        from popcorn.measure.launches import count_launches
+
+        subject = self._need_subject()
+        launches = self._guard(lambda: count_launches(functools.partial(subject.call, *self.slots[0]), str(self.device)))
+        return {"launches": launches.model_dump()}
+
+    def do_burst(self, message: dict) -> dict:
+        """Calls back to back for about `seconds`; how many."""
+        subject = self._need_subject()
+        call, count = functools.partial(subject.call, *self.slots[0]), 0
+        end = time.perf_counter() + message["seconds"]
+
+        def run() -> None:
+            nonlocal count
+            while time.perf_counter() < end:
+                for _ in range(message["chunk"]):
+                    call()
+                count += message["chunk"]
+                self._synchronize()
+
+        self._guard(run)
+        return {"calls": count}
+
+    def _guard(self, act: Callable[[], Any]) -> Any:
+        """Candidate code runs only inside: its exceptions become typed failures."""
+        try:
+            return act()
+        except Exception as error:
+            raise failure_of(error, str(self.file.path) if self.file else "") from error
+
+    def _attach(self, address: dict, writable: bool) -> Buffer:
+        key = address.get("path") or address["handle"]
+        if key not in self._buffers:
+            self._buffers[key] = attach(address, self.device, writable)
+        return self._buffers[key]
+
+    def _need_subject(self) -> Subject:
+        if self.subject is None:
+            raise Failed("harness_error", "a command came before `construct`")
+        return self.subject
+
+    def _need_timer(self) -> Any:
+        if self._timer is None:
+            self._timer = make_timer(str(self.device), self.cache_bytes)
+        return self._timer
+
+    def _synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def _poison(self, byte: int) -> None:
+        """Fresh memory holds garbage of our choosing, so that reading it unwritten shows."""
+        _libc.mallopt(_M_PERTURB, byte)
+        if self.device.type == "cuda":
+            free = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+            blocks = []
+            for size in (1 << 20, 1 << 24, max(1 << 25, min(free, 1 << 32))):
+                blocks.append(torch.full((size // 4,), float("nan") if byte & 0x80 else 3e38, device=self.device))
+            del blocks
+
+    def _slowed(self, call: Callable[[], Any], extra_s: float) -> Callable[[], Any]:
+        """The planted slowdown of the control: the call, then a wait of known length on the same device."""
+        if self.device.type == "cuda":
+            cycles = int(extra_s * _cycles_per_s())
+
+            def run_cuda() -> Any:
+                result = call()
+                torch.cuda._sleep(cycles)
+                return result
+
+            return run_cuda
+
+        def run() -> Any:
+            result = call()
+            end = time.perf_counter_ns() + int(extra_s * 1e9)
+            while time.perf_counter_ns() < end:
+                pass
+            return result
+
+        return run
+
+
+@functools.cache
+def _cycles_per_s() -> float:
+    """Cycles of torch.cuda._sleep in a second, measured: it counts the multiprocessor's clock, which varies."""
+    cycles = 20_000_000
+    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda._sleep(cycles)
+    start.record()
+    torch.cuda._sleep(cycles)
+    stop.record()
+    torch.cuda.synchronize()
+    return cycles / (start.elapsed_time(stop) * 1e-3)
+
+
+def _compiled(model_class: type) -> Callable[..., Any]:
+    """The reference under torch.compile, as its users would get it."""
+
+    def construct(*args: Any) -> Any:
+        return torch.compile(model_class(*args))
+
+    return construct
+
+
+def _private(tree: Any) -> Any:
+    if isinstance(tree, torch.Tensor):
+        return copy_of(tree)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_private(item) for item in tree)
+    if isinstance(tree, dict):
+        return {key: _private(item) for key, item in tree.items()}
+    return tree
+
+
+def _stash(old: Any, result: Any, aliens: list[str]) -> Any:
+    """A private copy of a result, into the memory of the last one where it fits."""
+    if isinstance(result, (list, tuple)):
+        olds = old if isinstance(old, (list, tuple)) and len(old) == len(result) else [None] * len(result)
+        return type(result)(_stash(o, item, aliens) for o, item in zip(olds, result, strict=True))
+    if isinstance(result, dict):
+        olds = old if isinstance(old, dict) else {}
+        return {key: _stash(olds.get(key), item, aliens) for key, item in result.items()}
+    if type(result) is torch.Tensor or type(result) is torch.nn.Parameter:
+        fits = type(old) is torch.Tensor and old.shape == result.shape and old.dtype == result.dtype and old.device == result.device
+        if fits:
+            return old.copy_(result.detach())
+        return result.detach().clone()
+    if isinstance(result, torch.Tensor):
+        aliens.append(f"{type(result).__module__}.{type(result).__qualname__}"[:200])
+        return None
+    return result
+
+
+def _describe(tree: Any) -> Any:
+    """Shapes and dtypes without data: enough to say what is wrong with an output that does not fit."""
+    if isinstance(tree, (list, tuple)):
+        return {"l" if isinstance(tree, list) else "u": [_describe(item) for item in tree]}
+    if isinstance(tree, dict):
+        return {"d": {str(key): _describe(item) for key, item in tree.items()}}
+    if isinstance(tree, torch.Tensor):
+        return {"large": {"dtype": str(tree.dtype).removeprefix("torch."), "shape": list(tree.shape)}}
+    return {"alien": type(tree).__qualname__[:200]}
+
+
+def _same(now: torch.Tensor, before: torch.Tensor) -> bool:
+    if now.shape != before.shape or now.dtype != before.dtype or now.stride() != before.stride():
+        return False
+    return bool(((now == before) | (now != now)).all()) if now.is_floating_point() else torch.equal(now, before)
+
+
+def _overlapping(tree: Any, other: Any) -> list[str]:
+    """Paths of tensors in `tree` that share memory with a tensor of `other`."""
+    ranges = []
+    for tensor in tensors_of(other):
+        storage = tensor.untyped_storage()
+        if storage.nbytes():
+            ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
+    found = []
+    for path, leaf in leaves(tree, "out"):
+        if type(leaf) is torch.Tensor and leaf.untyped_storage().nbytes():
+            start = leaf.untyped_storage().data_ptr()
+            if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):
+                found.append(path)
+    return found

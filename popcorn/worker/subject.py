@@ -1,0 +1,156 @@
+"""A subject in its process: the reference or a candidate, loaded and callable in the same way. Needs torch."""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from popcorn.worker.failure import Failed
+from popcorn.worker.mailbox import tensors_of
+
+TORCH_DTYPES = {
+    "float64": torch.float64, "float32": torch.float32, "tf32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16,
+}  # fmt: skip
+
+
+def set_precision(precision: str) -> None:
+    """The same policy on every side: float32 means float32; tf32 products only where the case says tf32."""
+    allowed = precision == "tf32"
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+@dataclass
+class Subject:
+    """A callable with its parameters by the reference's names."""
+
+    forward: Callable[..., Any]
+    parameters: dict[str, torch.Tensor]
+    gradient: bool = False
+
+    def call(self, inputs: Sequence[Any], cotangents: Sequence[torch.Tensor] = ()) -> Any:
+        """One call. With gradients: the outputs, then the gradient of each differentiable input and parameter."""
+        if not self.gradient:
+            with torch.no_grad():
+                return self.forward(*inputs)
+        return self._call_with_gradients(inputs, cotangents)
+
+    def _call_with_gradients(self, inputs: Sequence[Any], cotangents: Sequence[torch.Tensor]) -> Any:
+        leaves = [t for t in tensors_of(list(inputs)) if t.requires_grad]
+        wanted = leaves + list(self.parameters.values())
+        outputs = self.forward(*inputs)
+        differentiable = [t for t in tensors_of(outputs) if t.requires_grad]
+        if len(differentiable) != len(cotangents):
+            raise Failed("wrong_shape", f"{len(differentiable)} outputs carry a gradient, {len(cotangents)} were expected")
+        gradients = torch.autograd.grad(differentiable, wanted, list(cotangents), allow_unused=True)
+        names = [f"input[{index}]" for index in range(len(leaves))] + list(self.parameters)
+        filled = {
+            name: torch.zeros_like(source) if gradient is None else gradient
+            for name, source, gradient in zip(names, wanted, gradients, strict=True)
+        }
+        return {"out": outputs, "grad": filled}
+
+
+def load_reference(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device, gradient: bool) -> Subject:
+    """The problem's Model under a seed, on the device, at the precision."""
+    model = _construct(model_class, init_args, seed, precision, device)
+    return Subject(model, dict(model.named_parameters()) if gradient else {}, gradient)
+
+
+@dataclass(frozen=True)
+class CandidateFile:
+    """What is needed to load a candidate: its text on disk, or the library built from it."""
+
+    path: Path
+    language: str
+    library: Path | None
+
+
+def import_candidate(file: CandidateFile) -> ModuleType:
+    """Executes the candidate's module text. Its exceptions pass through."""
+    spec = importlib.util.spec_from_file_location("candidate", file.path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["candidate"] = module  # triton and inspect look modules up by name
+    spec.loader.exec_module(module)
+    if not isinstance(getattr(module, "ModelNew", None), type):
+        raise Failed("compile_error", "the candidate defines no class ModelNew")
+    return module
+
+
+def load_candidate(
+    module: ModuleType | None,
+    file: CandidateFile,
+    init_args: Any,
+    seed: int,
+    precision: str,
+    device: torch.device,
+    gradient: bool,
+    state: dict[str, torch.Tensor],
+    parameter_names: Sequence[str],
+    output_specs: list[tuple[tuple[int, ...], torch.dtype]],
+) -> Subject:
+    """A candidate with the reference's weights.
+
+    A Python candidate is constructed under the reference's own seed, the contract of such files; where its state then has the reference's
+    names and other values, they are copied. A native one gets the weights as inputs.
+    """
+    if file.library is not None:
+        return _load_native(file.library, init_args, state, parameter_names, output_specs, device, gradient)
+    assert module is not None
+    model = _construct(module.ModelNew, init_args, seed, precision, device)
+    _copy_state(model, state)
+    return Subject(model, _parameters(model, state, parameter_names) if gradient else {}, gradient)
+
+
+def _construct(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device) -> torch.nn.Module:
+    torch.manual_seed(seed)
+    arguments = init_args if isinstance(init_args, (list, tuple)) else [init_args]
+    model = model_class(*arguments)
+    if isinstance(model, torch.nn.Module):
+        model = model.to(device=device, dtype=TORCH_DTYPES[precision])
+    return model
+
+
+def _copy_state(model: Any, state: dict[str, torch.Tensor]) -> None:
+    if not isinstance(model, torch.nn.Module):
+        return
+    own = model.state_dict()
+    with torch.no_grad():
+        for name, value in state.items():
+            mine = own.get(name)
+            if mine is not None and mine.shape == value.shape and not torch.equal(mine, value.to(mine.dtype)):
+                mine.copy_(value)
+
+
+def _parameters(model: Any, state: dict[str, torch.Tensor], names: Sequence[str]) -> dict[str, torch.Tensor]:
+    own = dict(model.named_parameters()) if isinstance(model, torch.nn.Module) else {}
+    if all(name in own for name in names):
+        return {name: own[name] for name in names}
+    # other names: taken in order, where count and shapes are the same
+    values = list(own.values())
+    if len(values) == len(names) and all(v.shape == state[n].shape for v, n in zip(values, names, strict=True)):
+        return dict(zip(names, values, strict=True))
+    raise Failed("rejected", f"gradients of the parameters {', '.join(names)} are asked for, and ModelNew has {', '.join(own) or 'none'}")
+
+
+def _load_native(
+    library: Path,
+    init_args: Any,
+    state: dict[str, torch.Tensor],
+    parameter_names: Sequence[str],
+    output_specs: list[tuple[tuple[int, ...], torch.dtype]],
+    device: torch.device,
+    gradient: bool,
+) -> Subject:
+    from popcorn.toolchain.native_module import load_native
+
+    scalars = [float(v) for v in (init_args if isinstance(init_args, (list, tuple)) else []) if isinstance(v, (int, float))]
+    weights = {name: value.detach().requires_grad_(gradient and name in parameter_names) for name, value in state.items()}
+    module = load_native(library, output_specs, device)(list(weights.values()), scalars)
+    return Subject(module, {name: weights[name] for name in parameter_names} if gradient else {}, gradient)

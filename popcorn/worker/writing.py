@@ -1,0 +1,96 @@
+"""From what a session knows to a record: ids, hashes, provenance."""
+
+import functools
+import hashlib
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from popcorn import __version__
+from popcorn.schema.case import Case
+from popcorn.schema.measurement import Measurement
+from popcorn.schema.record import Build, Lane, Provenance, Record, Subject
+from popcorn.schema.verdict import Verdict
+from popcorn.worker.session import Session
+
+
+def candidate_hash(source: str) -> str:
+    """16 hex digits of the text's SHA-256."""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def case_of(session: Session) -> Case:
+    """The case that was timed."""
+    return Case(dims=session.opened.get("nominal", {}), precision=session.request.precision, gradient=session.request.gradient)
+
+
+def finish(session: Session, verdict: Verdict, build: Build, measurement: Measurement, lanes: dict[str, Lane], wall_s: float) -> Record:
+    """The record of a candidate's evaluation."""
+    request = session.request
+    subject = Subject(
+        problem=request.problem.id,
+        problem_hash=request.problem.hash,
+        implementation="candidate",
+        candidate_hash=session.candidate_hash,
+        language=request.language,
+        name=request.name,
+        source=request.source,
+        reference=request.problem.source,
+    )
+    return make_record(session, "evaluation", subject, verdict, build, measurement, lanes, wall_s)
+
+
+def make_record(
+    session: Session,
+    kind: Literal["evaluation", "baseline"],
+    subject: Subject,
+    verdict: Verdict,
+    build: Build,
+    measurement: Measurement,
+    lanes: dict[str, Lane],
+    wall_s: float | None,
+) -> Record:
+    """A record with its id and where it came from."""
+    made = datetime.now(UTC).isoformat(timespec="microseconds")
+    text = "/".join([subject.problem_hash, subject.candidate_hash or subject.implementation, case_of(session).id, session.commitment, made])
+    identity = hashlib.sha256(text.encode()).hexdigest()[:16]
+    machine, ceilings = session.bench.machine, session.bench.ceilings
+    if ceilings is not None:
+        machine = machine.model_copy(update={"bandwidth_bytes_per_s": ceilings.bandwidth_bytes_per_s, "flop_per_s": ceilings.flop_per_s})
+    return Record(
+        kind=kind,
+        id=identity,
+        subject=subject,
+        case=case_of(session),
+        machine=machine,
+        verdict=verdict,
+        build=build,
+        measurement=measurement,
+        provenance=Provenance(
+            made=made,
+            harness=__version__,
+            git_sha=git_sha(),
+            seed_commitment=session.commitment,
+            seed=session.secret,
+            node=machine.host,
+            command=f"popcorn rerun {identity}",
+            build_lane=lanes.get("build", Lane()),
+            device_lane=lanes.get("device", Lane()),
+            wall_s=wall_s,
+        ),
+    )
+
+
+@functools.cache
+def git_sha() -> str | None:
+    """Commit of the harness, with `-dirty` when files differ from it; None outside a checkout."""
+    folder = Path(__file__).resolve().parents[2]
+    if not (folder / ".git").exists():
+        return None
+    try:
+        sha = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=folder, capture_output=True, text=True, timeout=10)
+        dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=folder, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return sha.stdout.strip() + ("-dirty" if dirty.stdout.strip() else "") or None
