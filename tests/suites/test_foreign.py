@@ -218,10 +218,8 @@ def test_finding_sizes_leaves_torchs_generator_alone(tmp_path: Path) -> None:
 
 
 def graph_file(call: str, forward: str) -> str:
-    return (
-        HEAD
-        + f"class Model(nn.Module):\n    def forward(self, *given):\n        {forward}\n\ndef get_inputs():\n    return list(popcorn_pri.{call})\n"
-    )
+    model = f"class Model(nn.Module):\n    def forward(self, *given):\n        {forward}\n\n"
+    return HEAD + model + f"def get_inputs():\n    return list(popcorn_pri.{call})\n"
 
 
 @pytest.mark.parametrize(
