@@ -31,6 +31,10 @@ class BadRecord(PopcornError):
     """A record id that the store does not hold, or a line that no migration understands."""
 
 
+class UnwritableStore(PopcornError):
+    """A folder of records that cannot be written; the text says where the record is instead."""
+
+
 class MissingTool(PopcornError):
     """A compiler, library or driver that is needed and absent; the text gives the command that installs it."""
 
