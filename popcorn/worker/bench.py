@@ -9,10 +9,11 @@ from pathlib import Path
 
 from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings
 from popcorn.devices.probe import probe
+from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
 from popcorn.worker.lanes import WorkLane
-from popcorn.worker.nursery import Child, Nursery
+from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 
 _SHARED_MEMORY = Path("/dev/shm")
 _DEFAULT_CACHE_BYTES = 32 << 20
@@ -72,14 +73,16 @@ class Bench:
         env["TORCHINDUCTOR_CACHE_DIR"] = str(private / "inductor" if role == "candidate" else self.cache / "inductor")
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
-        child.ask(
-            {
-                "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
-                "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
-                "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
-            },
-            timeout_s=60,
-        )  # fmt: skip
+        introduction = {
+            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
+            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
+            "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
+        }  # fmt: skip
+        try:
+            child.ask(introduction, timeout_s=60)
+        except (ChildDied, DeadlinePassed) as error:
+            child.kill()
+            raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
         return child
 
     def machine_with_ceilings(self) -> Machine:

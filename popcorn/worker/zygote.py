@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
 
 from popcorn.worker import sandbox
@@ -107,7 +108,7 @@ def _become_child(control: socket.socket, fds: list[int], wake: tuple[int, int])
         code = child.live(Channel(socket.socket(fileno=channel_fd)))
     except BaseException as error:  # the last line of a process: nothing may escape into the zygote's loop
         with contextlib.suppress(BaseException):
-            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            traceback.print_exception(error, limit=-6)
     finally:
         os._exit(code)
 
