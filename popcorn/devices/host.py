@@ -110,6 +110,22 @@ def find_nvcc() -> str | None:
     return next((path for path in candidates if path and os.access(path, os.X_OK)), None)
 
 
+def find_ncu() -> str | None:
+    """Path of Nsight Compute: PATH, then the CUDA toolkit, then the newest one under /opt/nvidia."""
+    homes = [os.environ.get("CUDA_HOME"), "/usr/local/cuda"]
+    places = [shutil.which("ncu"), *(f"{home}/bin/ncu" for home in homes if home)]
+    places += map(str, sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True))
+    return next((place for place in places if place and os.access(place, os.X_OK)), None)
+
+
+def cache_folder() -> Path:
+    """Where Popcorn keeps what it makes: POPCORN_CACHE_DIR, else the platform's cache folder. Not created here."""
+    from platformdirs import user_cache_path
+
+    chosen = os.environ.get("POPCORN_CACHE_DIR")
+    return Path(chosen) if chosen else user_cache_path("popcorn", appauthor=False)
+
+
 def _output(command: list[str]) -> str | None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
