@@ -63,6 +63,8 @@ def measure_ceilings(device: str, seconds: float = 2.0) -> Ceilings:
     import torch
 
     kind = torch.device(device).type
+    if kind != "cpu":
+        torch.cuda.set_device(device)  # events are made on the current device
     stream_bytes = _stream_bytes(torch, device)
     streams = _streams(torch, device, stream_bytes, seconds / 3)
     precisions = CPU_PRECISIONS if kind == "cpu" else GPU_PRECISIONS
@@ -153,7 +155,7 @@ def _stream_bytes(torch: Any, device: str) -> int:
         wanted = max(4 * (last_level_cache_bytes() or 0), 64 * 2**20)
     else:
         free, _ = torch.cuda.mem_get_info(device)
-        wanted = 2**30
+        wanted = 2**31
     return max(2**20, min(wanted, free // 8) // 4096 * 4096)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 NAME_LIMIT = 200
 _HOST_API = re.compile(r"(cuda|cu|hip)[A-Z]\w*$")
 _NOT_WORK = re.compile(r"(Context|Stream|Event) (Sync|Wait)")
-_WORK_TYPES = {"kernel", "gpu_memcpy", "gpu_memset"}
+_OTHER_TYPES = {"gpu_user_annotation", "user_annotation", "cuda_sync", "cuda_event", "overhead", "gpu_pm_counter"}
 _API_TYPES = {"cuda_runtime", "cuda_driver"}
 
 Call = Callable[[], object]
@@ -146,7 +146,7 @@ def _read(events: list[Any], label: str) -> tuple[list[Record], dict[str, tuple[
             name = event.name()[len(label) + 1 :]
             name = f"{name}.{len(ranges)}" if name == "between" else name
             ranges[name] = (event.start_ns(), event.start_ns() + event.duration_ns())
-        elif _is_launch(event):
+        elif event.correlation_id() and _is_launch(event):
             launched[event.correlation_id()] = event.start_ns()
     records = []
     for event in events:
@@ -181,5 +181,5 @@ def _is_work(event: Any, label: str) -> bool:
     """Ranges also appear on the device's side, spanning the work within them; they and synchronisation are no work."""
     kind = _activity_type(event)
     if kind is not None:
-        return kind in _WORK_TYPES
+        return kind not in _OTHER_TYPES  # a kind we do not know counts as work: a span may come out too long, never too short
     return not (event.is_user_annotation() or event.name().startswith(label) or _NOT_WORK.match(event.name()))

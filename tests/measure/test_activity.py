@@ -152,6 +152,17 @@ def test_a_cpu_has_no_device_records():
         measure_spans([lambda: None], "cpu")
 
 
+@pytest.mark.parametrize("as_seen", [list, older], ids=["typed", "untyped"])
+def test_a_correlation_of_zero_matches_nothing(as_seen):
+    events = [*KNOWN, span("call.0", 100, 200), launch(110, 0, "cudaStreamIsCapturing"), span("call.1", 210, 300), work(250, 260, 0)]
+    assert [len(call.records) for call in assign(as_seen(events), LABEL, 2)] == [0, 1]
+
+
+def test_an_unknown_kind_of_device_activity_counts_as_work():
+    events = [*KNOWN, span("call.0", 100, 200), launch(110, 7), work(120, 130, 7), work(130, 190, 7, "new engine", "gpu_something_new")]
+    assert assign(events, LABEL, 1)[0].span_s == pytest.approx(70e-9)
+
+
 def test_hostile_names_are_cut():
     (call,) = assign([*KNOWN, span("call.0", 100, 200), launch(110, 7), work(120, 130, 7, "x" * 10**6)], LABEL, 1)
     assert len(call.records[0].name) == 200
