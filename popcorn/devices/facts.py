@@ -124,7 +124,7 @@ def _energy(machine: Machine) -> Fact:
     if machine.kind == "cuda":
         library = nvml.open_nvml().library
         handle = nvml.ask(library, "nvmlDeviceGetHandleByUUID", machine.device_uuid) if library else None
-        counted = nvml.ask(library, "nvmlDeviceGetTotalEnergyConsumption", handle) if handle else None
+        counted = nvml.ask(library, "nvmlDeviceGetTotalEnergyConsumption", handle) if handle is not None else None
         if counted is None:
             return Fact("energy", "absent", "this GPU or driver has no total-energy counter (Volta or newer has)")
         return Fact("energy", "works", "NVML total-energy counter")

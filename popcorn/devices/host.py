@@ -38,7 +38,7 @@ def memory_bytes(root: Path = ROOT) -> int | None:
     """Memory that this process may use: the machine's, limited by its cgroups."""
     found = re.search(r"^MemTotal:\s*(\d+) kB", _read(root / "proc/meminfo") or "", re.MULTILINE)
     limits = [int(found[1]) * 1024] if found else []
-    for text in _cgroup_files(root, "memory", "memory.max", "memory.limit_in_bytes"):
+    for text in cgroup_files(root, "memory", "memory.max", "memory.limit_in_bytes"):
         if text.strip().isdecimal():
             limits.append(int(text))
     return min(limits, default=None)
@@ -149,19 +149,19 @@ def _read(path: Path) -> str | None:
 def _cpu_quota(root: Path) -> float | None:
     """The tightest CPU quota, in cores, of this process's cgroups (version 2 or 1); None when there is none."""
     quotas = []
-    for text in _cgroup_files(root, "cpu", "cpu.max", None):
+    for text in cgroup_files(root, "cpu", "cpu.max", None):
         limit, _, period = text.strip().partition(" ")
         if limit.isdecimal() and period.isdecimal():
             quotas.append(int(limit) / int(period))
-    limits = _cgroup_files(root, "cpu", None, "cpu.cfs_quota_us")
-    periods = _cgroup_files(root, "cpu", None, "cpu.cfs_period_us")
+    limits = cgroup_files(root, "cpu", None, "cpu.cfs_quota_us")
+    periods = cgroup_files(root, "cpu", None, "cpu.cfs_period_us")
     for limit, period in zip(limits, periods, strict=False):
         if limit.strip().isdecimal() and period.strip().isdecimal() and int(period) > 0:
             quotas.append(int(limit) / int(period))
     return min(quotas, default=None)
 
 
-def _cgroup_files(root: Path, controller: str, name_v2: str | None, name_v1: str | None) -> list[str]:
+def cgroup_files(root: Path, controller: str, name_v2: str | None, name_v1: str | None) -> list[str]:
     """Texts of a limit file in this process's cgroup and every one above it. A container shows its own cgroup as the root."""
     texts: list[str] = []
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from popcorn.devices.host import cgroup_files
 from popcorn.devices.nvml import ask, clock_hz, open_nvml
 from popcorn.schema.machine import Machine
 
@@ -157,14 +158,18 @@ def _processor(root: Path) -> dict[str, Any]:
     stat = _words(root / "proc/stat", "cpu ")
     if stat and len(stat) > 8:
         seen["steal_s"] = int(stat[8]) / os.sysconf("SC_CLK_TCK")
-    for cgroup, unit_s, name in (
-        ("sys/fs/cgroup/cpu.stat", 1e-6, "throttled_usec "),
-        ("sys/fs/cgroup/cpu/cpu.stat", 1e-9, "throttled_time "),
-    ):
-        throttled = _words(root / cgroup, name)
-        if throttled:
-            seen["throttled_s"] = int(throttled[1]) * unit_s
-    return seen
+    throttled = [_throttled_s(text) for text in cgroup_files(root, "cpu", "cpu.stat", "cpu.stat")]
+    known = [value for value in throttled if value is not None]
+    return seen | ({"throttled_s": max(known)} if known else {})
+
+
+def _throttled_s(cpu_stat: str) -> float | None:
+    """Seconds of throttling in a cgroup's cpu.stat: microseconds in version 2, nanoseconds in version 1."""
+    for line in cpu_stat.splitlines():
+        name, _, value = line.partition(" ")
+        if name in ("throttled_usec", "throttled_time") and value.isdecimal():
+            return int(value) * (1e-6 if name == "throttled_usec" else 1e-9)
+    return None
 
 
 def _words(path: Path, start: str) -> list[str] | None:

@@ -81,7 +81,8 @@ def test_cgroups_of_both_versions_are_read(tmp_path):
     for name, text in (
         ("proc/loadavg", "0.5 0.4 0.3 3/120 999\n"),
         ("proc/stat", "cpu  10 0 10 100 0 0 0 250 0 0\ncpu0 1 1\n"),
-        ("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500000\n"),
+        ("proc/self/cgroup", "0::/job\n"),
+        ("sys/fs/cgroup/job/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500000\n"),
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -89,6 +90,7 @@ def test_cgroups_of_both_versions_are_read(tmp_path):
     assert (seen.load, seen.throttled_s) == (3, 1.5) and seen.steal_s == pytest.approx(250 / os.sysconf("SC_CLK_TCK"))
     (tmp_path / "sys/fs/cgroup/cpu").mkdir()
     (tmp_path / "sys/fs/cgroup/cpu/cpu.stat").write_text("nr_throttled 1\nthrottled_time 250000000\n")
+    (tmp_path / "proc/self/cgroup").write_text("2:cpu:/\n")
     assert look(probe("cpu"), tmp_path).throttled_s == 0.25
 
 
