@@ -10,6 +10,7 @@ What it does not see: work that a call leaves to be launched after its own end, 
 
 import re
 import secrets
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -122,13 +123,15 @@ def assign(events: Iterable[Any], label: str, calls: int) -> list[CallActivity]:
     belongs to the range that holds its start on the device, which is sound because every range ends after a device synchronise.
     """
     records, ranges = _read(list(events), label)
+    ordered = sorted((start_ns, end_ns, name) for name, (start_ns, end_ns) in ranges.items())
+    starts = [start_ns for start_ns, _, _ in ordered]
     found: dict[str, list[Record]] = {}
     for record in records:
         moment_ns = record.start_ns if record.launched_ns is None else record.launched_ns
-        owner = next((name for name, (start_ns, end_ns) in ranges.items() if start_ns <= moment_ns <= end_ns), None)
-        if owner is None:
+        position = bisect_right(starts, moment_ns) - 1
+        if position < 0 or moment_ns > ordered[position][1]:
             raise StrayActivity(f"{record.name!r} was launched outside every call")
-        found.setdefault(owner, []).append(record)
+        found.setdefault(ordered[position][2], []).append(record)
     if not found.get("known"):
         raise NoDeviceRecord("the profiler recorded no device activity at all (another profiler may hold CUPTI)")
     mine = [found.get(f"call.{index}", []) for index in range(calls)]

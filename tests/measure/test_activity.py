@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popcorn.measure.activity import CallActivity, NoDeviceRecord, StrayActivity, assign, measure_spans
+from popcorn.measure.activity import CallActivity, NoDeviceRecord, StrayActivity, _read, assign, measure_spans
 
 LABEL = "popcorn.abc"
 
@@ -145,6 +145,25 @@ def test_a_call_without_a_record_has_no_span():
     with pytest.raises(NoDeviceRecord):
         _ = call.span_s
     assert CallActivity(()).busy_s == 0
+
+
+def test_our_ranges_are_read_from_a_real_session():
+    """The host's half of the matching, on events that torch's profiler really gives."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        for index in range(3):
+            with record_function(f"{LABEL}.between"):
+                torch.ones(4)
+            with record_function(f"{LABEL}.call.{index}"):
+                torch.ones(64).sin()
+    records, ranges = _read(profiler.profiler.kineto_results.events(), LABEL)
+    assert records == [], "operators on the host are no device work"
+    assert {name for name in ranges if name.startswith("call")} == {"call.0", "call.1", "call.2"} and len(ranges) == 6
+    ordered = sorted(ranges.values())
+    assert all(end > start for start, end in ordered)
+    assert all(end <= start for (_, end), (start, _) in zip(ordered, ordered[1:], strict=False)), "ranges do not overlap"
 
 
 def test_a_cpu_has_no_device_records():
