@@ -1,6 +1,7 @@
 """Matching of device records to calls, on made-up Kineto events."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -163,7 +164,7 @@ def test_our_ranges_are_read_from_a_real_session():
     assert {name for name in ranges if name.startswith("call")} == {"call.0", "call.1", "call.2"} and len(ranges) == 6
     ordered = sorted(ranges.values())
     assert all(end > start for start, end in ordered)
-    assert all(end <= start for (_, end), (start, _) in zip(ordered, ordered[1:], strict=False)), "ranges do not overlap"
+    assert all(end <= start for (_, end), (start, _) in pairwise(ordered)), "ranges do not overlap"
 
 
 def test_a_cpu_has_no_device_records():
