@@ -1,0 +1,2 @@
+#pragma once
+#include "popcorn_torch_cuda.h"
