@@ -1,0 +1,185 @@
+"""Device activity of single calls, from the records that CUPTI keeps (through torch.profiler's Kineto). Runs in a process that has torch.
+
+Events around a short kernel measure the launch as much as the kernel (2.5 to 3 µs of it on an H200); activity records hold the start
+and end of the kernel itself. A call's span runs from the first start to the last end of all device work launched within it, on every
+stream and from every thread, copies and fills included. Nothing is guessed: a call without a record, or work that belongs to no call,
+is an error.
+
+What it does not see: work that a call leaves to be launched after its own end, while the space between calls runs.
+"""
+
+import re
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+NAME_LIMIT = 200
+_HOST_API = re.compile(r"(cuda|cu|hip)[A-Z]\w*$")
+_NOT_WORK = re.compile(r"(Context|Stream|Event) (Sync|Wait)")
+_WORK_TYPES = {"kernel", "gpu_memcpy", "gpu_memset"}
+_API_TYPES = {"cuda_runtime", "cuda_driver"}
+
+Call = Callable[[], object]
+
+
+class NoDeviceRecord(RuntimeError):
+    """A call left no record of device activity: it launched nothing, or the profiler is not usable here."""
+
+
+class StrayActivity(RuntimeError):
+    """Device work that was launched neither within a call nor between calls: it cannot be charged to anyone."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One piece of device work."""
+
+    name: str
+    """Demangled name, cut to 200 characters."""
+    start_ns: int
+    end_ns: int
+    kind: Literal["kernel", "copy", "fill"]
+    launched_ns: int | None
+    """Host time of the launch; None when the launch itself was not recorded."""
+
+    @property
+    def time_s(self) -> float:
+        """Its own duration."""
+        return (self.end_ns - self.start_ns) * 1e-9
+
+
+@dataclass(frozen=True)
+class CallActivity:
+    """Device work of one call."""
+
+    records: tuple[Record, ...]
+    """In order of their start."""
+
+    @property
+    def span_s(self) -> float:
+        """Last end minus first start. Raises NoDeviceRecord without a record."""
+        if not self.records:
+            raise NoDeviceRecord("the call left no record of device activity")
+        return (max(record.end_ns for record in self.records) - min(record.start_ns for record in self.records)) * 1e-9
+
+    @property
+    def busy_s(self) -> float:
+        """Sum of the durations; above `span_s` when streams overlap, below it when there are gaps."""
+        return sum(record.time_s for record in self.records)
+
+
+def measure_spans(calls: Sequence[Call], device: str, between: Call | None = None) -> list[float]:
+    """Device span of each call in seconds, in order.
+
+    `between` runs before each call, outside its span (a cache flush). Raises `NoDeviceRecord` when any call left no record, and
+    `StrayActivity` when there was device work outside the calls and the space between them.
+    """
+    spans = []
+    for index, activity in enumerate(record_activity(calls, device, between)):
+        if not activity.records:
+            raise NoDeviceRecord(f"call {index} of {len(calls)} left no record of device activity on {device}")
+        spans.append(activity.span_s)
+    return spans
+
+
+def record_activity(calls: Sequence[Call], device: str, between: Call | None = None) -> list[CallActivity]:
+    """Device activity of each call, in order, from one profiling session; a call may have none.
+
+    The session first runs a small known kernel; when even that leaves no record the profiler does not work here, and the error
+    `NoDeviceRecord` says so. Raises `StrayActivity` as `measure_spans` does.
+    """
+    import torch
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    if torch.device(device).type == "cpu":
+        raise NoDeviceRecord("a CPU keeps no records of device activity; use the clock")
+    label = f"popcorn.{secrets.token_hex(8)}"  # secret, so that a call cannot open a range in our name
+    known = torch.ones(16, device=device)
+    torch.cuda.synchronize(device)
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        with record_function(f"{label}.known"):
+            known.add_(1)
+            torch.cuda.synchronize(device)
+        for index, call in enumerate(calls):
+            with record_function(f"{label}.between"):
+                if between is not None:
+                    between()
+                torch.cuda.synchronize(device)
+            with record_function(f"{label}.call.{index}"):
+                call()
+                torch.cuda.synchronize(device)
+    results = profiler.profiler.kineto_results if profiler.profiler is not None else None
+    if results is None:
+        raise NoDeviceRecord("the profiler returned nothing")
+    return assign(results.events(), label, len(calls))
+
+
+def assign(events: Iterable[Any], label: str, calls: int) -> list[CallActivity]:
+    """Give each device record to the call in whose range it was launched. Pure: `events` need Kineto's methods, nothing more.
+
+    A record belongs to the range that holds its launch on the host, found by correlation id. A record whose launch was not recorded
+    belongs to the range that holds its start on the device, which is sound because every range ends after a device synchronise.
+    """
+    records, ranges = _read(list(events), label)
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        moment_ns = record.start_ns if record.launched_ns is None else record.launched_ns
+        owner = next((name for name, (start_ns, end_ns) in ranges.items() if start_ns <= moment_ns <= end_ns), None)
+        if owner is None:
+            raise StrayActivity(f"{record.name!r} was launched outside every call")
+        found.setdefault(owner, []).append(record)
+    if not found.get("known"):
+        raise NoDeviceRecord("the profiler recorded no device activity at all (another profiler may hold CUPTI)")
+    mine = [found.get(f"call.{index}", []) for index in range(calls)]
+    return [CallActivity(tuple(sorted(records, key=lambda record: record.start_ns))) for records in mine]
+
+
+def _read(events: list[Any], label: str) -> tuple[list[Record], dict[str, tuple[int, int]]]:
+    """Device records and our ranges. All ranges called `between` stand under their own number."""
+    launched: dict[int, int] = {}
+    ranges: dict[str, tuple[int, int]] = {}
+    for event in events:
+        if not _on_host(event):
+            continue
+        if event.name().startswith(label + "."):
+            name = event.name()[len(label) + 1 :]
+            name = f"{name}.{len(ranges)}" if name == "between" else name
+            ranges[name] = (event.start_ns(), event.start_ns() + event.duration_ns())
+        elif _is_launch(event):
+            launched[event.correlation_id()] = event.start_ns()
+    records = []
+    for event in events:
+        if not _on_host(event) and _is_work(event, label):
+            name = event.name()
+            kind: Literal["kernel", "copy", "fill"] = (
+                "copy" if name.startswith("Memcpy") else "fill" if name.startswith("Memset") else "kernel"
+            )
+            end_ns = event.start_ns() + event.duration_ns()
+            records.append(Record(name[:NAME_LIMIT], event.start_ns(), end_ns, kind, launched.get(event.correlation_id())))
+    return records, ranges
+
+
+def _on_host(event: Any) -> bool:
+    return getattr(event.device_type(), "name", str(event.device_type())) == "CPU"
+
+
+def _activity_type(event: Any) -> str | None:
+    """Kineto's own word for the event, which older torch does not give."""
+    ask = getattr(event, "activity_type", None)
+    return ask() if ask is not None else None
+
+
+def _is_launch(event: Any) -> bool:
+    kind = _activity_type(event)
+    if kind is not None:
+        return kind in _API_TYPES
+    return not event.is_user_annotation() and _HOST_API.match(event.name()) is not None
+
+
+def _is_work(event: Any, label: str) -> bool:
+    """Ranges also appear on the device's side, spanning the work within them; they and synchronisation are no work."""
+    kind = _activity_type(event)
+    if kind is not None:
+        return kind in _WORK_TYPES
+    return not (event.is_user_annotation() or event.name().startswith(label) or _NOT_WORK.match(event.name()))

@@ -1,0 +1,160 @@
+"""Was the machine steady while it was measured? Two snapshots, compared by a pure function. Imports without torch.
+
+A run is unfit when the device throttled, its clock moved by more than 2 %, someone else computed on it, or the processor was shared:
+more threads ready than cores, a cgroup that was throttled, time stolen by the hypervisor. What could not be seen is said.
+"""
+
+import os
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from popcorn.devices.nvml import ask, clock_hz, open_nvml
+from popcorn.schema.machine import Machine
+
+CLOCK_CHANGE = 0.02
+STEAL_SHARE = 0.01
+THROTTLED_SHARE = 0.01
+ROOT = Path("/")
+
+THROTTLES = {
+    0x4: "power cap",
+    0x8: "hardware slowdown",
+    0x20: "thermal (software)",
+    0x40: "thermal (hardware)",
+    0x80: "power brake",
+}
+"""NVML's reasons (nvmlClocksEventReason*) that make a time unfit. Idle, application clocks and sync boost are no throttling."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What one look at the machine showed; None where it cannot be seen."""
+
+    time_s: float
+    """Monotonic time of the look."""
+    throttles: frozenset[str] | None = None
+    """GPU: reasons for which the clock is held down now."""
+    sm_clock_hz: float | None = None
+    """GPU: clock of the multiprocessors now."""
+    gpu_processes: frozenset[int] | None = None
+    """GPU: process ids that compute on it, as the driver numbers them."""
+    load: float | None = None
+    """Threads running or ready now on the whole machine, this one included (/proc/loadavg)."""
+    cores: int | None = None
+    """Cores of the machine, as the load and the stolen time count all of them."""
+    throttled_s: float | None = None
+    """Seconds that the cgroup was held back so far."""
+    steal_s: float | None = None
+    """Core-seconds taken by the hypervisor so far."""
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """Whether numbers taken between two looks may stand."""
+
+    fit: bool | None
+    """False when something disturbed the run; None when nothing could be watched."""
+    reasons: tuple[str, ...] = ()
+    """What disturbed it, or what could not be seen."""
+
+
+class Watch:
+    """Looks at a machine now and, on `check`, once more. For a GPU look at the start of the warm part, never when idle."""
+
+    def __init__(self, machine: Machine, own: Collection[int] = ()) -> None:
+        self.machine = machine
+        self.own = frozenset(own) | {os.getpid()}
+        self.before = look(machine)
+
+    def check(self) -> Steadiness:
+        """Compare now with the start."""
+        return compare(self.before, look(self.machine), self.own)
+
+
+def watch(machine: Machine, own: Collection[int] = ()) -> Watch:
+    """Begin to watch a machine. `own` are the ids of our processes that may compute on its GPU."""
+    return Watch(machine, own)
+
+
+def look(machine: Machine, root: Path = ROOT) -> Snapshot:
+    """One snapshot: of the GPU through NVML where the machine is one, of the processor through /proc and the cgroup in any case."""
+    return Snapshot(time_s=time.monotonic(), cores=os.cpu_count(), **_processor(root), **_gpu(machine))
+
+
+def compare(before: Snapshot, after: Snapshot, own: Collection[int] = ()) -> Steadiness:
+    """Judge a run by the snapshots around it. Pure. `own` are process ids that do not count as foreign."""
+    elapsed_s = max(after.time_s - before.time_s, 1e-9)
+    cores = after.cores or 1
+    faults = []
+    throttles = (before.throttles or frozenset()) | (after.throttles or frozenset())
+    if throttles:
+        faults.append(f"the GPU throttles: {', '.join(sorted(throttles))}")
+    if before.sm_clock_hz and after.sm_clock_hz:
+        change = after.sm_clock_hz / before.sm_clock_hz - 1
+        if abs(change) > CLOCK_CHANGE:
+            faults.append(f"the SM clock moved by {change:+.1%} to {after.sm_clock_hz / 1e6:.0f} MHz")
+    foreign = ((before.gpu_processes or frozenset()) | (after.gpu_processes or frozenset())) - frozenset(own)
+    if foreign:
+        faults.append(f"{len(foreign)} other process(es) compute on the GPU: {', '.join(map(str, sorted(foreign)[:5]))}")
+    if after.load is not None and after.load > cores + 1:  # our own threads may fill the cores, and one looks
+        faults.append(f"{after.load:.0f} threads want {cores} cores")
+    throttled_s = _grown(before.throttled_s, after.throttled_s)
+    if throttled_s is not None and throttled_s > THROTTLED_SHARE * elapsed_s:
+        faults.append(f"the cgroup's CPU quota held us back for {throttled_s:.3g} s of {elapsed_s:.3g} s")
+    steal_s = _grown(before.steal_s, after.steal_s)
+    if steal_s is not None and steal_s > STEAL_SHARE * elapsed_s * cores:
+        faults.append(f"the hypervisor took {steal_s / elapsed_s / cores:.1%} of the processor")
+    if faults:
+        return Steadiness(False, tuple(faults))
+    seen = (after.throttles, after.sm_clock_hz, after.gpu_processes, after.load, after.throttled_s, after.steal_s)
+    return Steadiness(None, ("nothing could be watched here",)) if all(value is None for value in seen) else Steadiness(True)
+
+
+def _grown(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
+
+
+def _gpu(machine: Machine) -> dict[str, Any]:
+    nvml = open_nvml().library
+    handle = ask(nvml, "nvmlDeviceGetHandleByUUID", machine.device_uuid) if nvml and machine.device_uuid else None
+    if handle is None:
+        return {}
+    mask = ask(nvml, "nvmlDeviceGetCurrentClocksEventReasons", handle)
+    if mask is None:
+        mask = ask(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", handle)
+    processes = ask(nvml, "nvmlDeviceGetComputeRunningProcesses", handle)
+    return {
+        "throttles": None if mask is None else frozenset(name for bit, name in THROTTLES.items() if mask & bit),
+        "sm_clock_hz": clock_hz(handle, "NVML_CLOCK_SM"),
+        "gpu_processes": None if processes is None else frozenset(int(process.pid) for process in processes),
+    }
+
+
+def _processor(root: Path) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    load = _words(root / "proc/loadavg", "")
+    if load and len(load) > 3 and load[3].partition("/")[0].isdecimal():
+        seen["load"] = float(load[3].partition("/")[0])
+    stat = _words(root / "proc/stat", "cpu ")
+    if stat and len(stat) > 8:
+        seen["steal_s"] = int(stat[8]) / os.sysconf("SC_CLK_TCK")
+    for cgroup, unit_s, name in (
+        ("sys/fs/cgroup/cpu.stat", 1e-6, "throttled_usec "),
+        ("sys/fs/cgroup/cpu/cpu.stat", 1e-9, "throttled_time "),
+    ):
+        throttled = _words(root / cgroup, name)
+        if throttled:
+            seen["throttled_s"] = int(throttled[1]) * unit_s
+    return seen
+
+
+def _words(path: Path, start: str) -> list[str] | None:
+    """Words of the first line with this start; None without one."""
+    try:
+        text = path.read_text()
+    except OSError:
+        return None
+    return next((line.split() for line in text.splitlines() if line.startswith(start)), None)

@@ -1,0 +1,93 @@
+"""Disturbances of a run, from snapshots made up and real."""
+
+import os
+import time
+from dataclasses import replace
+
+import pytest
+
+from popcorn.devices.probe import probe
+from popcorn.measure.fake import FakeClock, FakeDevice
+from popcorn.measure.steadiness import Snapshot, compare, look, watch
+
+QUIET = Snapshot(
+    0.0, throttles=frozenset(), sm_clock_hz=1.98e9, gpu_processes=frozenset({7}), load=1, cores=2, throttled_s=5.0, steal_s=3.0
+)
+
+
+def after(**changes):
+    return replace(QUIET, time_s=10.0, **changes)
+
+
+def test_a_quiet_run_is_fit():
+    assert compare(QUIET, after(), own={7}).fit is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"throttles": frozenset({"thermal (hardware)"})}, "thermal"),
+        ({"sm_clock_hz": 1.9e9}, "-4.0%"),
+        ({"gpu_processes": frozenset({7, 4242})}, "4242"),
+        ({"load": 5}, "5 threads want 2 cores"),
+        ({"throttled_s": 5.5}, "quota"),
+        ({"steal_s": 4.0}, "5.0% of the processor"),
+    ],
+)
+def test_each_disturbance_makes_the_run_unfit_and_is_named(changes, word):
+    steadiness = compare(QUIET, after(**changes), own={7})
+    assert steadiness.fit is False and len(steadiness.reasons) == 1 and word in steadiness.reasons[0]
+
+
+def test_a_throttle_at_the_start_counts_too():
+    assert compare(replace(QUIET, throttles=frozenset({"power cap"})), after(), own={7}).fit is False
+
+
+@pytest.mark.parametrize("changes", [{"sm_clock_hz": 1.95e9}, {"throttled_s": 5.05}, {"steal_s": 3.1}, {"load": 3}, {"sm_clock_hz": None}])
+def test_small_changes_and_gaps_are_let_be(changes):
+    assert compare(QUIET, after(**changes), own={7}).fit is True
+
+
+def test_what_cannot_be_watched_is_unknown_not_fit():
+    steadiness = compare(Snapshot(0.0), Snapshot(1.0))
+    assert steadiness.fit is None and steadiness.reasons
+
+
+def test_a_fake_device_that_throttles_is_caught_by_its_clock():
+    clock = FakeClock()
+    device = FakeDevice(clock, throttle_at_s=1.0)
+    before = Snapshot(clock(), sm_clock_hz=device.sm_clock_hz())
+    clock.sleep(2.0)
+    steadiness = compare(before, Snapshot(clock(), sm_clock_hz=device.sm_clock_hz()))
+    assert steadiness.fit is False and "SM clock" in steadiness.reasons[0]
+
+
+def test_this_processor_can_be_looked_at():
+    machine = probe("cpu")
+    watching = watch(machine)
+    seen = look(machine)
+    assert seen.cores >= machine.threads and seen.time_s <= time.monotonic()
+    assert seen.load is None or seen.load >= 1
+    assert isinstance(watching.check().reasons, tuple) and os.getpid() in watching.own
+
+
+def test_cgroups_of_both_versions_are_read(tmp_path):
+    for name, text in (
+        ("proc/loadavg", "0.5 0.4 0.3 3/120 999\n"),
+        ("proc/stat", "cpu  10 0 10 100 0 0 0 250 0 0\ncpu0 1 1\n"),
+        ("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500000\n"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    seen = look(probe("cpu"), tmp_path)
+    assert (seen.load, seen.throttled_s) == (3, 1.5) and seen.steal_s == pytest.approx(250 / os.sysconf("SC_CLK_TCK"))
+    (tmp_path / "sys/fs/cgroup/cpu").mkdir()
+    (tmp_path / "sys/fs/cgroup/cpu/cpu.stat").write_text("nr_throttled 1\nthrottled_time 250000000\n")
+    assert look(probe("cpu"), tmp_path).throttled_s == 0.25
+
+
+@pytest.mark.gpu
+def test_the_gpu_can_be_watched():
+    machine = probe("cuda:0")
+    seen = look(machine)
+    assert seen.throttles is not None and seen.sm_clock_hz > 1e8
