@@ -49,7 +49,7 @@ def evaluate(request: Request, bench: Bench, store: Store, progress: Callable[[s
             except HarnessFailure as failure:
                 answer.verdict = Verdict(outcome="harness_error", reason=str(failure)[:2000], stage="load")
                 answer.measurement = Measurement()
-                progress(f"a fault of ours, attempt {attempt + 1}: {failure}")
+                progress(f"a fault of ours, attempt {attempt + 1} of {RETRIES + 1}: {str(failure).splitlines()[0]}")
     record = finish(session, answer.verdict, answer.build, answer.measurement, answer.lanes, time.monotonic() - started)
     store.append(record)
     return record

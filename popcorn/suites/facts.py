@@ -169,7 +169,7 @@ def _literal(node: ast.expr, name: str) -> Any:
         return ast.literal_eval(node)
     except ValueError as error:
         raise BadProblem(
-            f"{name}, line {node.lineno}: expected a literal, found `{ast.unparse(node)[:80]}`; write the value out, it is read without running"
+            f"{name}, line {node.lineno}: expected a literal, found `{ast.unparse(node)[:80]}`; write the value out"
         ) from error
 
 

@@ -76,7 +76,9 @@ class ForeignInputs:
         pair_attention: bool = False,
     ) -> int:
         """A size within ±20 % of center. `mode` and `pair_attention` steer the peer's own draw and change nothing here."""
-        return self.jitter_int(center, min_ratio=min_ratio or 0.8, max_ratio=max_ratio or 1.2, minimum=minimum, align=align, name=name or None)
+        return self.jitter_int(
+            center, min_ratio=min_ratio or 0.8, max_ratio=max_ratio or 1.2, minimum=minimum, align=align, name=name or None
+        )
 
     def sample_input_mode(self, **shares: float) -> str:
         """The peer's common mode: band, awkward and wide sizes are drawn by Popcorn's own plan."""
@@ -105,9 +107,7 @@ class ForeignInputs:
             return self.take(default, default, default, 1, name)
         return self.take(default, min(pool), max(pool), align, name)
 
-    def random_node_degrees(
-        self, num_nodes: int, avg_degree: int, *, min_degree: int = 1, spread: int = DEGREE_SPREAD
-    ) -> torch.Tensor:
+    def random_node_degrees(self, num_nodes: int, avg_degree: int, *, min_degree: int = 1, spread: int = DEGREE_SPREAD) -> torch.Tensor:
         """int32 (num_nodes,), uniform around avg_degree."""
         return torch.randint(max(min_degree, avg_degree - spread), avg_degree + spread + 1, (num_nodes,), dtype=torch.int32)
 

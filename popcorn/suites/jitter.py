@@ -38,6 +38,8 @@ class Dim(int):
     ) -> "Dim":
         if fixed and (low is not None or high is not None):
             raise BadProblem(f"Dim({int(size)}) is fixed and has a range; expected one or the other, so drop `fixed` or `low` and `high`")
+        if size < 1 or align < 1:
+            raise BadProblem(f"Dim({int(size)}, align={align}): expected size and align of at least 1")
         dim = super().__new__(cls, size)
         dim.align, dim.fixed = align, fixed
         dim.low = size if fixed else _up(size * (1 - SPREAD), align) if low is None else _up(low, align)
@@ -47,8 +49,8 @@ class Dim(int):
         return dim
 
     def _check(self) -> None:
-        if self.align < 1 or self.low < 1:
-            raise BadProblem(f"Dim({int(self)}, low={self.low}, align={self.align}): expected low and align of at least 1")
+        if self.low < 1:
+            raise BadProblem(f"Dim({int(self)}, low={self.low}): expected low of at least 1")
         if not self.low <= self <= self.high:
             raise BadProblem(f"Dim({int(self)}) lies outside its own range [{self.low}, {self.high}]; widen low or high")
         if self % self.align or self.cpu % self.align or self.cpu < 1:

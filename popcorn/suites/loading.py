@@ -51,7 +51,7 @@ class Loaded:
         return draw_dims(self.dims, seed, jitter, self.valid)
 
     def inputs(self, dims: Mapping[str, int]) -> list[Any]:
-        """Inputs of these sizes, under whatever generator state and default device the caller has set. Element types as the file makes them."""
+        """Inputs of these sizes, under whatever generator state and default device the caller has set."""
         made = call(self.problem, "get_inputs", lambda: self.make_inputs(dims))
         return _as_list(made, "get_inputs", self.problem)
 

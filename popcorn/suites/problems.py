@@ -59,14 +59,15 @@ def find_problem(text: str) -> Problem:
 
     Raises UnknownProblem with the nearest ids, MissingFile for a path that is not there, BadProblem for a file that is not a problem.
     """
-    match = _ID.fullmatch(text.strip())
+    is_file = Path(text).expanduser().is_file()
+    match = None if is_file else _ID.fullmatch(text.strip())
     if match:
         found = [one for one in _shipped() if _fits(one, match)]
         if len(found) == 1:
             return found[0]
         if found:
             raise UnknownProblem(f"{text!r} could be {' or '.join(one.id for one in found)}; say which variant")
-    if text.endswith(".py") or Path(text).is_file():
+    if is_file or (text.endswith(".py") and not match):
         return _read_path(text)
     nearest = _nearest(text)
     hint = f"nearest: {', '.join(nearest)}; " if nearest else ""

@@ -74,7 +74,7 @@ class Bench:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
         child.ask(
             {
-                "role": role, "folder": str(folder), "env": env, "threads": self.threads, "device": self.device,
+                "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
                 "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
                 "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
             },

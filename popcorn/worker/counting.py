@@ -138,5 +138,5 @@ def _roofline(session: Session, timing: Timing, counters: Counters, launches: La
         machine=machine,
         spec=find(machine.device_name, machine.pci_id),
         counters=counters,
-        kernels=launches.kernels if bench.cuda else None,
+        kernels=launches.breakdown if bench.cuda else (),
     )

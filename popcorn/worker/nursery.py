@@ -251,6 +251,8 @@ def _environment(threads: int) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SCRUBBED)}
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         kept[name] = str(threads)
+    # OpenMP's workers sleep soon after a region instead of spinning for milliseconds into the other side's turn
+    kept["GOMP_SPINCOUNT"] = "20000"
     kept["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # is_available() must not initialise CUDA before the fork
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     package = str(Path(__file__).resolve().parents[2])

@@ -1,7 +1,8 @@
 """One call of a candidate inside the range that Nsight Compute watches: a process of its own, started under ncu by counting.py.
 
-`prepare` (in the parent) saves one input set and the weights; `main` (in the profiled process) closes the same sandbox as any candidate's
-child, loads the candidate and calls it: twice to warm up, once inside cudaProfilerStart/Stop. Its result is not used; it was judged before.
+`prepare` (in the parent) saves one input set and the weights; `main` (in the profiled process) fences files as any candidate's child does,
+loads the candidate and calls it: twice to warm up, once inside cudaProfilerStart/Stop. Its result is not used: the candidate was judged before.
+Builds were made before too: a load_inline call is answered with what the build lane answered then.
 """
 
 import json
@@ -29,7 +30,7 @@ def prepare(session: "Session") -> tuple[Path, dict[str, str]]:
     job = {
         "candidate": str(candidate), "language": session.request.language, "library": str(session.built.path) if session.built.path else None,
         "builds": str(session.bench.builds.folder), "precision": session.request.precision, "gradient": session.gradient,
-        "question": question, "trial": trial, "arch": session.bench.machine.compute_capability,
+        "init_seed": question["init_seed"], "trial": trial, "answers": session.answers,
     }  # fmt: skip
     (folder / "job.json").write_text(json.dumps(job))
     env = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
@@ -44,8 +45,8 @@ def main(folder: Path) -> None:
     """Run as `python -m popcorn.worker.profiled FOLDER` under ncu."""
     import torch
 
-    from popcorn.toolchain.cache import BuildCache
-    from popcorn.toolchain.inline import build_inline, intercept
+    from popcorn.toolchain.inline import intercept
+    from popcorn.worker import sandbox
     from popcorn.worker.mailbox import DTYPES, Buffer, tensors_of, unpack
     from popcorn.worker.subject import CandidateFile, import_candidate, load_candidate, set_precision
 
@@ -53,15 +54,16 @@ def main(folder: Path) -> None:
     device = torch.device("cuda:0")
     data = torch.from_file(str(folder / "inbox.bin"), size=(folder / "inbox.bin").stat().st_size, dtype=torch.uint8)
     inbox = Buffer(data.to(device), {"kind": "copy"})
-    cache = BuildCache(Path(job["builds"]))
-    intercept(lambda request: build_inline(request, cache, job["arch"], 300.0).answer())
+    # ncu talks to this process over a loopback socket, so the network stays open; there is no secret here to send
+    sandbox.enter([*sandbox.public_paths(), Path(job["builds"])], [folder, Path("/tmp"), *sandbox.device_files()], fence_network=False)
+    intercept(lambda request: job["answers"][_name(request)])
     set_precision(job["precision"])
     trial = job["trial"]
     file = CandidateFile(Path(job["candidate"]), job["language"], Path(job["library"]) if job["library"] else None)
     module = import_candidate(file) if file.library is None else None
     specs = [(tuple(shape), DTYPES[dtype]) for shape, dtype in trial["output_specs"]]
     subject = load_candidate(
-        module, file, unpack(trial["init_args"], inbox), job["question"]["init_seed"], job["precision"], device, job["gradient"],
+        module, file, unpack(trial["init_args"], inbox), job["init_seed"], job["precision"], device, job["gradient"],
         unpack(trial["state"], inbox), trial["parameter_names"] if job["gradient"] else [], specs,
     )  # fmt: skip
     inputs = unpack(trial["set"]["inputs"], inbox)
@@ -75,6 +77,10 @@ def main(folder: Path) -> None:
     subject.call(inputs, cotangents)
     torch.cuda.synchronize()
     torch.cuda.profiler.stop()
+
+
+def _name(request: dict[str, Any]) -> str:
+    return json.dumps(request, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 comparing.py beside it."""
 
 import contextlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from popcorn.errors import HarnessFailure
 from popcorn.schema.record import Build
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.toolchain.build import build
-from popcorn.toolchain.inline import build_inline
+from popcorn.toolchain.inline_build import answer, build_inline
 from popcorn.toolchain.languages import is_python
 from popcorn.toolchain.result import BuildResult
 from popcorn.worker.bench import Bench
@@ -59,6 +60,7 @@ class Session:
         self.size = "full" if bench.cuda else "cpu"
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
+        self.answers: dict[str, Any] = {}
         self.sandbox_missing: tuple[str, ...] = ()
         self.opened: dict[str, Any] = {}
         self._children: list[Child] = []
@@ -124,7 +126,10 @@ class Session:
         machine = self.bench.machine
         result = build_inline(request, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
         self.builds.append(result.record())
-        return result.answer()
+        told = answer(result)
+        plain = {name: value for name, value in request.items() if name != "request"}
+        self.answers[json.dumps(plain, sort_keys=True)] = told
+        return told
 
     # -- asking --------------------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "linear algebra"
 DIFFERENTIABLE = True
 
-N = Dim(4096, fixed=True, cpu=384)
+N = Dim(4096, fixed=True, cpu=768)
 
 
 class Model(nn.Module):

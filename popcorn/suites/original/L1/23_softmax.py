@@ -8,8 +8,8 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "activation"
 DIFFERENTIABLE = True
 
-B = Dim(4096, fixed=True, cpu=256)
-D = Dim(16384, fixed=True, cpu=2048)
+B = Dim(4096, fixed=True, cpu=1024)
+D = Dim(16384, fixed=True, cpu=4096)
 
 
 class Model(nn.Module):

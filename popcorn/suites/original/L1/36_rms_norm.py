@@ -11,8 +11,8 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "normalization"
 DIFFERENTIABLE = True
 
-B = Dim(16384, fixed=True, cpu=512)
-D = Dim(4096, fixed=True, cpu=1024)
+B = Dim(16384, fixed=True, cpu=1024)
+D = Dim(4096, fixed=True, cpu=2048)
 
 
 class Model(nn.Module):

@@ -10,9 +10,9 @@ DOMAIN = "pooling"
 DIFFERENTIABLE = True
 NOTES = "Where a window holds its maximum twice, the gradient goes to the first one in row order."
 
-B = Dim(16, fixed=True, cpu=2)
+B = Dim(16, fixed=True, cpu=4)
 C = Dim(64, fixed=True, cpu=16)
-H = Dim(512, fixed=True, align=2, cpu=96)
+H = Dim(512, fixed=True, align=2, cpu=128)
 
 
 class Model(nn.Module):

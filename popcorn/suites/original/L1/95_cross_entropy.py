@@ -12,8 +12,8 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "loss"
 DIFFERENTIABLE = True
 
-B = Dim(16384, fixed=True, cpu=256)
-K = Dim(8192, fixed=True, cpu=2048)
+B = Dim(16384, fixed=True, cpu=1024)
+K = Dim(8192, fixed=True, cpu=4096)
 
 
 class Model(nn.Module):

@@ -9,9 +9,9 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "linear algebra"
 DIFFERENTIABLE = True
 
-B = Dim(4096, fixed=True, cpu=256)
-CI = Dim(4096, fixed=True, cpu=256)
-CO = Dim(4096, fixed=True, cpu=512)
+B = Dim(4096, fixed=True, cpu=512)
+CI = Dim(4096, fixed=True, cpu=512)
+CO = Dim(4096, fixed=True, cpu=1024)
 
 
 class Model(nn.Module):

@@ -11,8 +11,8 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "linear algebra"
 DIFFERENTIABLE = True
 
-B = Dim(8192, fixed=True, cpu=256)
-D = Dim(2048, fixed=True, cpu=384)
+B = Dim(8192, fixed=True, cpu=512)
+D = Dim(2048, fixed=True, cpu=768)
 
 
 class Model(nn.Module):

@@ -8,10 +8,10 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "convolution"
 DIFFERENTIABLE = True
 
-B = Dim(32, fixed=True, cpu=2)
-CI = Dim(64, fixed=True, cpu=16)
-CO = Dim(128, fixed=True, cpu=32)
-H = Dim(128, fixed=True, cpu=48)
+B = Dim(32, fixed=True, cpu=4)
+CI = Dim(64, fixed=True, cpu=32)
+CO = Dim(128, fixed=True, cpu=64)
+H = Dim(128, fixed=True, cpu=64)
 
 
 class Model(nn.Module):

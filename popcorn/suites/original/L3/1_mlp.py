@@ -8,9 +8,9 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "mlp"
 DIFFERENTIABLE = True
 
-B = Dim(4096, fixed=True, cpu=128)
-D = Dim(1024, fixed=True, cpu=128)
-F = Dim(4096, fixed=True, cpu=512)
+B = Dim(4096, fixed=True, cpu=256)
+D = Dim(1024, fixed=True, cpu=256)
+F = Dim(4096, fixed=True, cpu=1024)
 
 
 class Model(nn.Module):

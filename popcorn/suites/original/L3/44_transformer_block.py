@@ -13,9 +13,9 @@ DOMAIN = "transformer"
 DIFFERENTIABLE = True
 FLOPS_WHY = "Causal: only the lower triangle is needed; a flop counter sees the full square of scores."
 
-B = Dim(4, fixed=True, cpu=1)
-T = Dim(1024, fixed=True, cpu=96)
-D = Dim(1024, fixed=True, cpu=96)
+B = Dim(4, fixed=True, cpu=2)
+T = Dim(1024, fixed=True, cpu=128)
+D = Dim(1024, fixed=True, cpu=256)
 H = Dim(16, fixed=True, cpu=4)
 
 
@@ -31,7 +31,7 @@ class Model(nn.Module):
         super().__init__()
         self.heads = heads
         self.before_attention = _norm(width)
-        self.qkv = nn.Linear(width, 3 * width)
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.out = nn.Linear(width, width)
         self.before_mlp = _norm(width)
         self.up = nn.Linear(width, 4 * width)
@@ -57,7 +57,7 @@ def get_init_inputs(D=D, H=H):
 
 
 def min_bytes(B=B, T=T, D=D, itemsize=4):
-    return (2 * B * T * D + 12 * D * D + 13 * D) * itemsize
+    return (2 * B * T * D + 12 * D * D + 10 * D) * itemsize
 
 
 def flops(B=B, T=T, D=D):

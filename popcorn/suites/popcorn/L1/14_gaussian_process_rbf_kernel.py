@@ -11,9 +11,9 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "probabilistic"
 DIFFERENTIABLE = True
 
-N = Dim(12288, low=10240, high=13312, cpu=512)
-M = Dim(8192, low=7168, high=9216, cpu=256)
-D = Dim(32, low=24, high=40, cpu=16)
+N = Dim(12288, low=10240, high=13312, cpu=1536)
+M = Dim(8192, low=6923, high=9216, cpu=1024)
+D = Dim(32, low=24, high=40, cpu=32)
 
 
 class Model(nn.Module):

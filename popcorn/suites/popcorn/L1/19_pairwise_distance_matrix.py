@@ -11,9 +11,9 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "geometry"
 DIFFERENTIABLE = True
 
-N = Dim(8192, low=7168, high=9216, cpu=384)
-M = Dim(12288, low=10240, high=13312, cpu=512)
-D = Dim(64, low=48, high=80, align=4, cpu=32)
+N = Dim(8192, low=6923, high=9216, cpu=1024)
+M = Dim(12288, low=10240, high=13312, cpu=1536)
+D = Dim(64, low=44, high=80, align=4, cpu=64)
 
 
 class Model(nn.Module):

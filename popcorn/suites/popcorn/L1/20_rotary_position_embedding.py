@@ -14,10 +14,10 @@ DIFFERENTIABLE = True
 NONCONTIGUOUS = True
 NOTES = "x may be a view of a larger projection: strides are not always those of a contiguous tensor."
 
-B = Dim(8, low=6, high=10, cpu=2)
-T = Dim(4096, low=3072, high=4480, cpu=128)
-H = Dim(16, low=12, high=20, cpu=4)
-HD = Dim(128, fixed=True, cpu=64)
+B = Dim(8, low=6, high=10, cpu=4)
+T = Dim(4096, low=3072, high=4480, cpu=512)
+H = Dim(16, low=12, high=20, cpu=8)
+HD = Dim(128, fixed=True, cpu=128)
 
 
 class Model(nn.Module):

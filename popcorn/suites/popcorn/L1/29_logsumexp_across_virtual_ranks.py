@@ -12,8 +12,8 @@ DOMAIN = "distributed"
 DIFFERENTIABLE = True
 
 R = Dim(4, low=2, high=8, cpu=4)
-B = Dim(16384, low=13312, high=18432, align=8, cpu=512)
-D = Dim(2048, low=1792, high=2240, align=8, cpu=128)
+B = Dim(16384, low=13312, high=18432, align=8, cpu=1024)
+D = Dim(2048, low=1792, high=2240, align=8, cpu=512)
 
 
 class Model(nn.Module):

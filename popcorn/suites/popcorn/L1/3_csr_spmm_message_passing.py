@@ -12,9 +12,9 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "graph"
 DIFFERENTIABLE = True
 
-N = Dim(131072, low=114688, high=147456, cpu=1024)
-E = Dim(2097152, low=1835008, high=2359296, cpu=8192)
-F = Dim(128, low=96, high=160, align=8, cpu=32)
+N = Dim(131072, low=110756, high=147456, cpu=4096)
+E = Dim(2097152, low=1772094, high=2359296, cpu=32768)
+F = Dim(128, low=88, high=160, align=8, cpu=64)
 
 
 class Model(nn.Module):

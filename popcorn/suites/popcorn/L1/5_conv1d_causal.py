@@ -12,9 +12,9 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "convolution"
 DIFFERENTIABLE = True
 
-B = Dim(8, low=6, high=10, cpu=2)
-C = Dim(2048, low=1792, high=2304, align=8, cpu=64)
-T = Dim(4096, low=3584, high=4480, cpu=256)
+B = Dim(8, low=6, high=10, cpu=4)
+C = Dim(2048, low=1736, high=2304, align=8, cpu=256)
+T = Dim(4096, low=3584, high=4480, cpu=1024)
 W = Dim(4, fixed=True, cpu=4)
 
 

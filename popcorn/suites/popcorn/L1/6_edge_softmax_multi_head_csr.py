@@ -11,8 +11,8 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "graph"
 DIFFERENTIABLE = True
 
-N = Dim(262144, low=229376, high=294912, cpu=2048)
-E = Dim(6291456, low=5242880, high=6815744, cpu=16384)
+N = Dim(262144, low=221512, high=294912, cpu=4096)
+E = Dim(6291456, low=5242880, high=6815744, cpu=49152)
 H = Dim(8, low=4, high=12, cpu=8)
 
 

@@ -14,10 +14,10 @@ DIFFERENTIABLE = True
 FLOPS_WHY = "Causal: only the lower triangle is needed; a flop counter sees the full square of scores."
 
 B = Dim(2, low=1, high=3, cpu=1)
-T = Dim(2048, low=1664, high=2304, cpu=96)
+T = Dim(2048, low=1664, high=2304, cpu=256)
 KV = Dim(4, low=2, high=6, cpu=2)
-G = Dim(4, fixed=True, cpu=2)
-HD = Dim(128, fixed=True, cpu=32)
+G = Dim(4, fixed=True, cpu=4)
+HD = Dim(128, fixed=True, cpu=64)
 
 
 class Model(nn.Module):
@@ -26,7 +26,8 @@ class Model(nn.Module):
         width = kv_heads * group * head_size
         self.kv_heads, self.group, self.head_size = kv_heads, group, head_size
         self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, kv_heads * head_size)
+        # no bias: softmax would cancel it
+        self.key = nn.Linear(width, kv_heads * head_size, bias=False)
         self.value = nn.Linear(width, kv_heads * head_size)
         self.out = nn.Linear(width, width)
 
@@ -50,7 +51,7 @@ def get_init_inputs(KV=KV, G=G, HD=HD):
 
 def min_bytes(B=B, T=T, KV=KV, G=G, HD=HD, itemsize=4):
     width, narrow = KV * G * HD, KV * HD
-    weights = 2 * (width + 1) * width + 2 * (width + 1) * narrow
+    weights = 2 * (width + 1) * width + (2 * width + 1) * narrow
     return (2 * B * T * width + weights) * itemsize
 
 

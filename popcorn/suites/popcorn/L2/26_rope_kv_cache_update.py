@@ -12,11 +12,11 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "attention"
 DIFFERENTIABLE = True
 
-B = Dim(8, low=6, high=10, cpu=2)
-H = Dim(8, low=6, high=10, cpu=2)
-S = Dim(4096, low=3584, high=4480, cpu=384)
-T = Dim(256, low=160, high=320, cpu=48)
-HD = Dim(128, fixed=True, cpu=64)
+B = Dim(8, low=6, high=10, cpu=4)
+H = Dim(8, low=6, high=10, cpu=4)
+S = Dim(4096, low=3584, high=4480, cpu=512)
+T = Dim(256, low=160, high=320, cpu=64)
+HD = Dim(128, fixed=True, cpu=128)
 
 
 class Model(nn.Module):

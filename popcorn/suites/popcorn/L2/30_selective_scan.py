@@ -15,9 +15,9 @@ DOMAIN = "state space"
 DIFFERENTIABLE = True
 
 B = Dim(4, low=2, high=6, cpu=1)
-C = Dim(1536, low=1280, high=1792, align=8, cpu=24)
-T = Dim(1024, low=832, high=1152, cpu=96)
-N = Dim(16, fixed=True, cpu=8)
+C = Dim(1536, low=1240, high=1792, align=8, cpu=64)
+T = Dim(1024, low=832, high=1152, cpu=256)
+N = Dim(16, fixed=True, cpu=16)
 
 
 def scan(decay: torch.Tensor, h: torch.Tensor) -> torch.Tensor:

@@ -12,9 +12,9 @@ DOMAIN = "distributed"
 DIFFERENTIABLE = True
 
 R = Dim(4, low=2, high=8, cpu=4)
-B = Dim(8192, low=6912, high=9216, align=8, cpu=256)
-H = Dim(1024, low=896, high=1152, align=8, cpu=64)
-K = Dim(2048, low=1792, high=2304, align=8, cpu=192)
+B = Dim(8192, low=6912, high=9216, align=8, cpu=512)
+H = Dim(1024, low=872, high=1152, align=8, cpu=128)
+K = Dim(2048, low=1736, high=2304, align=8, cpu=512)
 
 
 class Model(nn.Module):

@@ -13,8 +13,8 @@ DOMAIN = "genomics"
 DIFFERENTIABLE = True
 
 B = Dim(8, low=6, high=10, cpu=2)
-C = Dim(512, low=448, high=576, align=8, cpu=48)
-T = Dim(4096, low=3584, high=4480, cpu=192)
+C = Dim(512, low=440, high=576, align=8, cpu=128)
+T = Dim(4096, low=3584, high=4480, cpu=1024)
 W = Dim(3, fixed=True, cpu=3)
 DIL = Dim(4, fixed=True, cpu=4)
 

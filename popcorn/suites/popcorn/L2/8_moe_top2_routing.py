@@ -14,10 +14,10 @@ DOMAIN = "mixture of experts"
 DIFFERENTIABLE = True
 NOTES = "How many tokens an expert gets differs from call to call; an expert may get none."
 
-T = Dim(4096, low=3328, high=4608, cpu=192)
-D = Dim(1024, low=896, high=1152, align=16, cpu=64)
-F = Dim(2048, low=1792, high=2304, align=16, cpu=128)
-E = Dim(8, low=6, high=12, cpu=4)
+T = Dim(4096, low=3328, high=4608, cpu=512)
+D = Dim(1024, low=880, high=1152, align=16, cpu=128)
+F = Dim(2048, low=1744, high=2304, align=16, cpu=256)
+E = Dim(8, low=6, high=12, cpu=8)
 
 
 class Model(nn.Module):

@@ -13,9 +13,9 @@ DOMAIN = "distributed"
 DIFFERENTIABLE = True
 
 M = Dim(4, low=2, high=6, cpu=2)
-B = Dim(1024, low=832, high=1152, align=8, cpu=48)
-D = Dim(1024, low=896, high=1152, align=16, cpu=64)
-F = Dim(4096, low=3584, high=4480, align=16, cpu=256)
+B = Dim(1024, low=832, high=1152, align=8, cpu=128)
+D = Dim(1024, low=880, high=1152, align=16, cpu=128)
+F = Dim(4096, low=3584, high=4480, align=16, cpu=512)
 STAGES = Dim(3, fixed=True, cpu=3)
 
 

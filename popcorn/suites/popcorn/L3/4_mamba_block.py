@@ -14,10 +14,10 @@ DOMAIN = "state space"
 DIFFERENTIABLE = True
 
 B = Dim(2, low=1, high=3, cpu=1)
-T = Dim(1024, low=832, high=1152, cpu=64)
-D = Dim(1024, low=896, high=1152, align=16, cpu=16)
-N = Dim(16, fixed=True, cpu=8)
-RANK = Dim(64, fixed=True, cpu=4)
+T = Dim(1024, low=832, high=1152, cpu=128)
+D = Dim(1024, low=880, high=1152, align=16, cpu=64)
+N = Dim(16, fixed=True, cpu=16)
+RANK = Dim(64, fixed=True, cpu=8)
 W = Dim(4, fixed=True, cpu=4)
 
 

@@ -1,0 +1,88 @@
+"""`popcorn problems list` and `popcorn problems show`: which problems there are, and one of them as an agent sees it."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from popcorn.suites.problems import Problem, facts, find_problem, list_problems, statement
+from popcorn.suites.statement import describe_range
+from popcorn.units import show_bytes, show_count
+
+WIDTH = 100
+"""Columns of the table, so that it fits a terminal split in two."""
+
+app = typer.Typer(help="The problems: list them, or show one.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_command(
+    variant: Annotated[str | None, typer.Option(help="popcorn (sizes drawn per trial) or original (fixed sizes)")] = None,
+    level: Annotated[int | None, typer.Option(help="1 operators, 2 fused operators, 3 blocks")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
+) -> None:
+    """List the problems that ship with Popcorn."""
+    problems = list_problems(variant, level)
+    if as_json:
+        typer.echo(json.dumps([_row(one) for one in problems], indent=1, ensure_ascii=False))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("id", "name", "domain", "sizes", "backward"):
+        table.add_column(heading, no_wrap=heading in ("id", "domain"), overflow="fold")
+    for one in problems:
+        told = facts(one)
+        sizes = " ".join(f"{name}={describe_range(dim)}" for name, dim in told.dims.items())
+        table.add_row(one.id, one.name.replace("_", " "), told.domain, sizes, _backward(told.differentiable))
+    Console(width=WIDTH).print(table)
+
+
+@app.command("show")
+def show_command(
+    problem: Annotated[str, typer.Argument(help="id such as popcorn/L1/29, or the path of a .py file")],
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+) -> None:
+    """Show a problem as an agent sees it, with the least bytes and flops that its sizes ask for."""
+    found = find_problem(problem)
+    bounds = _bounds(found)
+    if as_json:
+        typer.echo(json.dumps({**_row(found), "bounds": bounds, "statement": statement(found)}, indent=1, ensure_ascii=False))
+        return
+    typer.echo(statement(found))
+    typer.echo(f"# {found.id} {found.name}, hash {found.hash}")
+    typer.echo(f"# at least {_span(bounds['min_bytes'], show_bytes)} to move in float32, {_span(bounds['flops'], _flop)} to do")
+
+
+def _row(problem: Problem) -> dict[str, Any]:
+    told = facts(problem)
+    dims = {name: {"low": dim.low, "high": dim.high, "align": dim.align, "fixed": dim.fixed} for name, dim in told.dims.items()}
+    row = problem.model_dump(include={"id", "name", "variant", "level", "number", "hash", "origin"})
+    return {**row, "domain": told.domain, "summary": told.summary, "dims": dims, "differentiable": told.differentiable}
+
+
+def _bounds(problem: Problem) -> dict[str, tuple[float, float] | None]:
+    """Smallest and largest bound over the sizes; None where the file declares none. The middle would tell the timed size."""
+    if not facts(problem).dims:
+        return {"min_bytes": None, "flops": None}
+    from popcorn.suites.loading import load
+
+    loaded = load(problem)
+    ends = [{name: getattr(dim, end) for name, dim in loaded.dims.items()} for end in ("low", "high")]
+    both = {"min_bytes": [loaded.min_bytes(dims, 4) for dims in ends], "flops": [loaded.flops(dims) for dims in ends]}
+    return {name: None if low is None or high is None else (low, high) for name, (low, high) in both.items()}
+
+
+def _span(bound: tuple[float, float] | None, show: Any) -> str:
+    if bound is None:
+        return "(not declared)"
+    low, high = (show(value) for value in bound)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _flop(count: float) -> str:
+    return show_count(count, "FLOP")
+
+
+def _backward(differentiable: bool | None) -> str:
+    return "not said" if differentiable is None else "yes" if differentiable else "no"
