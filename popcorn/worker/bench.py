@@ -82,6 +82,13 @@ class Bench:
         )  # fmt: skip
         return child
 
+    def machine_with_ceilings(self) -> Machine:
+        """The machine's facts, with the ceilings measured on it where they are known."""
+        if self.ceilings is None:
+            return self.machine
+        known = {"bandwidth_bytes_per_s": self.ceilings.bandwidth_bytes_per_s, "flop_per_s": self.ceilings.flop_per_s}
+        return self.machine.model_copy(update=known)
+
     def keep_ceilings(self, ceilings: Ceilings) -> None:
         """Remember ceilings measured on this machine."""
         self.ceilings = ceilings

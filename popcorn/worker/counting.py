@@ -6,11 +6,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from popcorn.devices.ceilings import Ceilings
 from popcorn.devices.specs import find
 from popcorn.measure.counters import collect_counters
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
-from popcorn.measure.roofline import place
+from popcorn.measure.roofline import place, under_the_floor
 from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
+from popcorn.units import show_time
 from popcorn.worker.comparing import BASELINE, CANDIDATE, Launch, Pace, Taken
 from popcorn.worker.judging import Trials
 from popcorn.worker.session import Refused, Session
@@ -37,9 +39,17 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
     finally:
         launch.close()
     counters = _counters(session)
-    return Measurement(
-        timing=timing, memory=memory, launches=launches, energy=energy, counters=counters, roofline=_roofline(session, timing, counters, launches)
-    )
+    roofline = _roofline(session, timing, counters, launches)
+    _refuse_the_impossible(session, timing, roofline)
+    return Measurement(timing=timing, memory=memory, launches=launches, energy=energy, counters=counters, roofline=roofline)
+
+
+def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline) -> None:
+    """A time that the machine's own ceilings do not allow. Only where the data is too large to have stayed in a cache."""
+    large = (roofline.min_bytes or 0) >= 4 * session.bench.cache_bytes
+    if large and under_the_floor(timing.candidate.time_s, roofline.floor_s):
+        floor, time = show_time(roofline.floor_s), show_time(timing.candidate.time_s)
+        raise Refused("cheated", f"speed_of_light: {time} a call is under the {floor} that this machine needs for the declared work", "counting")
 
 
 def _ask_both(session: Session, launch: Launch, message: dict[str, Any]) -> Pair:
@@ -128,8 +138,11 @@ def _counters(session: Session) -> Counters:
 def _roofline(session: Session, timing: Timing, counters: Counters, launches: Launches) -> Roofline:
     oracle, bench = session.oracle, session.bench
     assert oracle is not None
+    if bench.ceilings is None:
+        session.progress("this machine's ceilings, once")
+        bench.keep_ceilings(Ceilings.model_validate(session.ask(oracle, {"do": "ceilings", "seconds": 2.0})["ceilings"]))
     bounds = session.ask(oracle, {"do": "bounds", "dims": session.opened["nominal"]})
-    machine = bench.machine
+    machine = bench.machine_with_ceilings()
     return place(
         min_bytes=bounds["min_bytes"],
         flops=bounds["flops"],

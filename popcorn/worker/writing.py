@@ -55,9 +55,7 @@ def make_record(
     made = datetime.now(UTC).isoformat(timespec="microseconds")
     text = "/".join([subject.problem_hash, subject.candidate_hash or subject.implementation, case_of(session).id, session.commitment, made])
     identity = hashlib.sha256(text.encode()).hexdigest()[:16]
-    machine, ceilings = session.bench.machine, session.bench.ceilings
-    if ceilings is not None:
-        machine = machine.model_copy(update={"bandwidth_bytes_per_s": ceilings.bandwidth_bytes_per_s, "flop_per_s": ceilings.flop_per_s})
+    machine = session.bench.machine_with_ceilings()
     return Record(
         kind=kind,
         id=identity,
