@@ -23,7 +23,7 @@ def append_line(path: Path, line: bytes) -> str | None:
         try:
             _write_all(fd, line + b"\n")
             os.fsync(fd)
-        except OSError:
+        except BaseException:  # a full disk, Ctrl-C: no part of a line is left behind
             os.ftruncate(fd, before)
             raise
     if new:
@@ -90,7 +90,7 @@ def _start_of_last_line(fd: int, size: int) -> int:
 def _is_object(text: bytes) -> bool:
     try:
         return isinstance(json.loads(text), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

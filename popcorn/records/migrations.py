@@ -21,7 +21,7 @@ def migrate(line: Mapping[str, Any], migrations: Sequence[Migration] = MIGRATION
     if type(version) is not int or version < 1:
         raise BadRecord(f"a record without a usable schema_version ({str(version)[:40]!r}); expected a whole number from 1 to {newest}.")
     if version > newest:
-        raise BadRecord(f"a record of schema version {version}; this Popcorn reads up to {newest}: upgrade it (pip install -U popcornbench).")
+        raise BadRecord(f"a record of schema version {version}; this Popcorn reads up to {newest}: run pip install -U popcornbench.")
     current = dict(line)
     for step in range(version, newest):
         if step > len(migrations):

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,14 +66,27 @@ class Store:
 
     def append(self, record: Record) -> None:
         """Write one record. It is on disk when this returns. Raises UnwritableStore, which says where the record was kept instead."""
-        line = record.model_dump_json().encode()
-        path = self._path_of(record)
+        self.extend([record])
+
+    def extend(self, records: Iterable[Record]) -> None:
+        """Write records, each file's with one write. They are on disk when this returns. Raises as `append`."""
+        lines: dict[Path, list[bytes]] = {}
+        for record in records:
+            lines.setdefault(self._path_of(record), []).append(record.model_dump_json().encode())
+        for path, of_path in lines.items():
+            text = b"\n".join(of_path)
+            with self._lock:
+                try:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    self._warn(append_line(path, text))
+                except OSError as error:
+                    raise UnwritableStore(f"{path} cannot be written ({error.strerror}); {_rescue(text)}") from error
+
+    def ids(self) -> list[str]:
+        """The id of every line, in the order of files and lines."""
         with self._lock:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._warn(append_line(path, line))
-            except OSError as error:
-                raise UnwritableStore(f"{path} cannot be written ({error.strerror}); {_rescue(record, line)}") from error
+            self._refresh()
+            return [line.id for line in self._lines]
 
     def check_writable(self) -> None:
         """Raise UnwritableStore now rather than after an evaluation whose record could not be kept."""
@@ -233,13 +246,13 @@ def _safe(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80].lstrip(".") or "unknown"
 
 
-def _rescue(record: Record, line: bytes) -> str:
+def _rescue(lines: bytes) -> str:
     import tempfile
 
     try:
-        fd, path = tempfile.mkstemp(prefix=f"popcorn-record-{record.id[:16]}-".replace("/", "_"), suffix=".jsonl")
+        fd, path = tempfile.mkstemp(prefix="popcorn-record-", suffix=".jsonl")
         with os.fdopen(fd, "wb") as file:
-            file.write(line + b"\n")
+            file.write(lines + b"\n")
     except OSError as error:
         return f"and no other place was found for the record ({error.strerror}); free some space or set POPCORN_CACHE_DIR."
     return f"the record was kept in {path}; set POPCORN_CACHE_DIR to a folder that can be written."

@@ -1,0 +1,103 @@
+"""`popcorn eval PROBLEM FILE`: judge a kernel file, measure it, print its card."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from popcorn.errors import BadCandidate, MissingFile
+from popcorn.schema.case import Precision
+from popcorn.schema.record import Record
+from popcorn.schema.verdict import EXIT_CODES
+from popcorn.toolchain.languages import MAX_SOURCE_BYTES, detect_language
+
+PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
+
+
+def evaluate_file(
+    problem: Annotated[str, typer.Argument(help="Id such as popcorn/L1/29, or the path of a problem file.")],
+    file: Annotated[str, typer.Argument(help="The candidate: .py with class ModelNew, or .c, .cpp, .cu with popcorn_forward.")],
+    language: Annotated[str | None, typer.Option(help="torch, triton, tilelang, cute, cuda, cpp or c; found in the text if left out.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
+    precision: Annotated[PrecisionName, typer.Option(help="Element type of inputs, weights and outputs.")] = PrecisionName["float32"],
+    backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,
+    budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 10.0,
+    counters: Annotated[bool, typer.Option("--counters/--no-counters", help="Hardware counters, where the machine has them.")] = True,
+    compile: Annotated[bool, typer.Option("--compile/--no-compile", help="The reference under torch.compile as a second baseline.")] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print the record as one JSON object, and nothing else.")] = False,
+) -> None:
+    """Judge a kernel file, measure it, and print its card.
+
+    The exit code says the outcome: 0 correct; 10 to 15 wrong; 20 cheated; 30 does not compile; 31 to 34 failed while it ran; 40 to 50 not
+    judged; 2 a mistake in the command itself.
+    """
+    from popcorn.suites.problems import find_problem
+    from popcorn.worker.request import Request
+
+    found = find_problem(problem)
+    source = read_candidate(file)
+    request = Request(
+        problem=found,
+        source=source,
+        language=detect_language(file, source, language),
+        name=Path(file).name,
+        precision=precision.value,
+        gradient="grad" if backward else "none",
+        device=device,
+        budget_s=budget,
+        counters=counters,
+        compile_baseline=compile,
+    )
+    show(judge(request), json)
+
+
+def read_candidate(file: str) -> str:
+    """The text of a candidate file. Raises MissingFile or BadCandidate with the next step."""
+    path = Path(file)
+    if not path.exists():
+        raise MissingFile(f"{file} does not exist; give the path of a kernel file (.py, .c, .cpp or .cu).")
+    if not path.is_file():
+        raise MissingFile(f"{file} is not a file; give the path of a kernel file (.py, .c, .cpp or .cu).")
+    try:
+        if path.stat().st_size > MAX_SOURCE_BYTES:
+            raise BadCandidate(f"{file} has {path.stat().st_size:,} bytes; a kernel text may have {MAX_SOURCE_BYTES:,}: give its source.")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise BadCandidate(f"{file} is not text (UTF-8 was expected); give the kernel's source, not a compiled file.") from None
+    except OSError as error:
+        raise MissingFile(f"{file} cannot be read ({error.strerror}); check its permissions.") from None
+
+
+def judge(request) -> Record:  # type: ignore[no-untyped-def]
+    """Evaluate one request on a bench of its own, with a progress line; the record is in the store when this returns."""
+    from popcorn.cli.progress import progress_line
+    from popcorn.evaluate import evaluate
+    from popcorn.records.store import default_store
+    from popcorn.worker.bench import Bench
+
+    store = default_store()
+    store.check_writable()
+    with progress_line(request.name) as progress, Bench(request.device) as bench:
+        record = evaluate(request, bench, store, progress)
+    tell(store.warnings)
+    return record
+
+
+def tell(warnings: list[str]) -> None:
+    """Warnings of the store, one a line, on stderr."""
+    from popcorn.cli.plain import plain
+
+    for sentence in warnings:
+        typer.echo(f"popcorn: {plain(sentence, 500)}", err=True)
+
+
+def show(record: Record, json: bool) -> None:
+    """Print the card, or the record as JSON, and leave with the outcome's exit code."""
+    if json:
+        print(record.model_dump_json())
+    else:
+        from popcorn.cli.card import print_card
+
+        print_card(record)
+    raise typer.Exit(EXIT_CODES[record.verdict.outcome])

@@ -1,0 +1,154 @@
+"""What a record says, as short sentences for people: one function a subject. Numbers through popcorn.units, unknown as a dash with the reason."""
+
+from popcorn.cli.plain import plain
+from popcorn.schema.measurement import Energy, Interval, Launches, Measurement, Memory, Roofline, Samples, Timing
+from popcorn.schema.record import Record
+from popcorn.schema.verdict import Precision
+from popcorn.units import UNKNOWN, show_bytes, show_energy, show_percent, show_rate, show_ratio, show_time
+
+
+def unknown(reason: str | None) -> str:
+    """A dash with its reason."""
+    return f"{UNKNOWN} {plain(reason or 'no reason was recorded', 200)}"
+
+
+def ratio_between(interval: Interval) -> str:
+    """`3.14× [3.10×, 3.18×]`."""
+    return f"{show_ratio(interval.value)} [{show_ratio(interval.low)}, {show_ratio(interval.high)}]"
+
+
+def time_between(samples: Samples) -> str:
+    """`[9.55 µs, 9.70 µs]`."""
+    return f"[{show_time(samples.low_s)}, {show_time(samples.high_s)}]"
+
+
+def comparison(timing: Timing) -> str:
+    """The headline: faster, slower or no difference, against eager."""
+    words = {"faster": "faster than eager", "slower": "the speed of eager, slower", "no difference": "no difference from eager"}
+    if timing.comparison == "no difference":
+        return f"{words['no difference']} that can be told: {ratio_between(timing.speedup)}"
+    return f"{ratio_between(timing.speedup)} {words[timing.comparison]}"
+
+
+def setting(record: Record) -> str:
+    """Case, precision, gradients."""
+    direction = "forward and gradients" if record.case.gradient == "grad" else "forward"
+    return f"{record.case.id} · {record.case.precision} · {direction}"
+
+
+def device(record: Record) -> str:
+    """The machine in a line."""
+    machine = record.machine
+    parts = [f"{plain(machine.device_name, 60)} ({plain(machine.device_id, 60)})", f"torch {plain(machine.torch or UNKNOWN, 30)}"]
+    parts += [f"{machine.threads} threads"] if machine.threads is not None else []
+    return " · ".join(parts)
+
+
+def candidate(record: Record) -> str:
+    """Name, language, hash."""
+    subject = record.subject
+    return f"{plain(subject.name or subject.implementation, 80)} · {plain(subject.language, 20)} · {subject.candidate_hash or UNKNOWN}"
+
+
+def trials(record: Record) -> str:
+    """How much was judged."""
+    verdict = record.verdict
+    left_out = f", {len(verdict.trials_left_out)} could not decide" if verdict.trials_left_out else ""
+    timed = f" · {verdict.timed_outputs_judged} of {verdict.timed_calls} timed outputs judged" if verdict.timed_calls else ""
+    truth = f" · truth in {verdict.truth_dtype}" if verdict.truth_dtype else ""
+    reason = f" ({plain(verdict.truth_reason, 120)})" if verdict.truth_reason else ""
+    return f"{verdict.trials_passed} of {verdict.trials} passed{left_out}{timed}{truth}{reason}"
+
+
+def precision(outputs: tuple[Precision, ...]) -> str:
+    """The output nearest to its bound, or past it."""
+    known = [one for one in outputs if one.worst is not None and one.bound]
+    if not known:
+        return unknown("nothing was compared with a bound")
+    worst = max(known, key=lambda one: (one.worst or 0.0) / (one.bound or 1.0))
+    others = f", worst of {len(outputs)} outputs and gradients" if len(outputs) > 1 else ""
+    largest = f" · largest error {worst.max_abs_error:.3g}" if worst.max_abs_error is not None else ""
+    reference = f", the reference's {worst.reference_max_abs_error:.3g}" if worst.reference_max_abs_error is not None else ""
+    return f"{plain(worst.output, 60)}: {worst.worst:.3g} of {worst.bound:.3g} allowed{others}{largest}{reference}"
+
+
+def memory(found: Memory) -> str:
+    """Peak, workspace, ratio."""
+    if found.peak_bytes is None:
+        return unknown(found.reason)
+    text = f"{show_bytes(found.peak_bytes)} peak, {show_bytes(found.workspace_bytes)} of it workspace"
+    text += f" · eager {show_bytes(found.baseline_peak_bytes)} · ratio {show_ratio(found.ratio)}"
+    saved = f" · {show_bytes(found.saved_bytes)} kept for backward" if found.saved_bytes is not None else ""
+    return text + saved + (f" · {plain(found.reason, 120)}" if found.reason else "")
+
+
+def launches(found: Launches) -> str:
+    """Kernels, copies, fusion."""
+    if found.kernels is None:
+        return unknown(found.reason)
+    what = ("operator" if found.source == "dispatch" else "kernel") + ("" if found.kernels == 1 else "s")
+    copies = f" and {found.copies} copies" if found.copies else ""
+    text = f"{found.kernels} {what}{copies} · eager {UNKNOWN if found.baseline_kernels is None else found.baseline_kernels}"
+    text += f" · fusion {show_ratio(found.fusion_ratio)}"
+    return text + (f" · {show_percent(found.custom_share)} of the time in own kernels" if found.custom_share is not None else "")
+
+
+def speed_of_light(found: Roofline) -> str:
+    """The share of what this machine could do, from which source, bound by what."""
+    if found.sol is None:
+        return unknown(found.reason)
+    source = "hardware counters" if found.sol_source == "counters" else f"least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
+    bound = f"{found.bound}-bound" if found.bound else f"bound {UNKNOWN}"
+    floor = f" · floor {show_time(found.floor_s)}" if found.floor_s is not None else ""
+    rate = f" · {show_rate(found.bandwidth_bytes_per_s, 'B')} of {show_rate(found.peak_bandwidth_bytes_per_s, 'B')}"
+    flop = f" · {show_rate(found.flop_per_s, 'FLOP')}" if found.flop_per_s is not None else ""
+    return f"{show_percent(found.sol)} ({source}) · {bound}{floor}{rate}{flop}"
+
+
+def energy(found: Energy) -> str:
+    """Joules a call."""
+    if found.energy_j is None:
+        return unknown(found.reason)
+    between = f" [{show_energy(found.low_j)}, {show_energy(found.high_j)}]" if found.low_j is not None else ""
+    power = f" · {found.power_w:.0f} W" if found.power_w is not None else ""
+    return f"{show_energy(found.energy_j)}{between} · eager {show_energy(found.baseline_energy_j)} · ratio {show_ratio(found.ratio)}{power}"
+
+
+def counters(measured: Measurement) -> str:
+    """Hardware counters in a line."""
+    found = measured.counters
+    if not found.kernels:
+        return unknown(found.reason)
+    shares = {"memory": found.dram_utilisation, "compute": found.compute_utilisation, "occupancy": found.occupancy, "L2 hits": found.l2_hit}
+    text = " · ".join(f"{name} {show_percent(share)}" for name, share in shares.items())
+    stalls = ", ".join(f"{plain(name, 30)} {show_percent(share)}" for name, share in list(found.stalls.items())[:2])
+    return f"{len(found.kernels)} launches · {text}" + (f" · stalls: {stalls}" if stalls else "")
+
+
+def controls(timing: Timing) -> str:
+    """The machine's own controls in the same run."""
+    control = timing.control
+    if control.fit is None:
+        return unknown(control.reason)
+    same = f"A/A {ratio_between(control.aa)}" if control.aa else f"A/A {UNKNOWN}"
+    planted = f"planted 1.05× found as {ratio_between(control.planted)}" if control.planted else f"planted {UNKNOWN}"
+    noise = f" · noise ±{show_percent(control.noise)}" if control.noise is not None else ""
+    return f"{'fit' if control.fit else 'UNFIT'} · {same} · {planted}{noise}"
+
+
+def build(record: Record) -> str:
+    """Build time, and where the rest of the time went."""
+    made = record.build
+    took = f"build {UNKNOWN}" if made.build_s is None else "build from the cache" if made.cached else f"build {show_time(made.build_s)}"
+    took = "nothing to build" if made.build_s == 0 and not made.cached else took
+    tier = f" ({plain(made.tier, 20)} headers)" if made.tier else ""
+    lanes = (record.provenance.build_lane, record.provenance.device_lane)
+    queue, ran = sum(lane.queue_s for lane in lanes), sum(lane.run_s for lane in lanes)
+    return f"{took}{tier} · {show_time(queue)} in queues, {show_time(ran)} at work · {show_time(record.provenance.wall_s)} in all"
+
+
+def method(timing: Timing) -> str:
+    """How the time was taken, and what ended it."""
+    ended = "the ±1 % interval was reached" if timing.stopped_by == "interval" else "the budget was used up"
+    calls = sum(len(block) for launch in timing.candidate.blocks_s for block in launch)
+    return f"{plain(timing.method, 120)}; {calls} samples; {ended}"

@@ -1,0 +1,113 @@
+"""`popcorn`: the commands by name. Each lives in a module that is imported when it is called, so that `popcorn --help` is quick."""
+
+import importlib
+import signal
+import sys
+from typing import Annotated, Any, NamedTuple, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from popcorn import __version__
+from popcorn.errors import HarnessFailure, PopcornError
+
+
+class Command(NamedTuple):
+    """Where a command is, and its line in the help."""
+
+    module: str
+    name: str
+    summary: str
+
+
+COMMANDS = {
+    "eval": Command("popcorn.cli.eval", "evaluate_file", "Judge a kernel file, measure it, and print its card."),
+    "demo": Command("popcorn.cli.demo", "demo", "Judge honest kernels and two cheats on this machine."),
+    "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
+    "problems": Command("popcorn.cli.problems", "app", "The problems: list them, or show one."),
+    "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
+}
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells count it."""
+
+
+class LazyGroup(TyperGroup):
+    """A group that imports a command's module when the command is called, and not for the list in the help."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names, in the order of COMMANDS."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, or for the list its name and summary alone; None when there is none."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        if self._listing:
+            return TyperCommand(name=cmd_name, help=entry.summary, rich_markup_mode=None)
+        thing = getattr(importlib.import_module(entry.module), entry.name)
+        if not isinstance(thing, typer.Typer):
+            wrapped = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+            wrapped.command(cmd_name)(thing)
+            thing = wrapped
+        command = typer.main.get_command(thing)
+        command.name = cmd_name
+        return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, made without importing any command."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a mistake that the user can mend ends in one sentence, never in a traceback."""
+        try:
+            return super().invoke(ctx)
+        except PopcornError as error:
+            end_with(str(error), error.exit_code)
+        except HarnessFailure as failure:
+            end_with(f"a fault of Popcorn's own: {failure}", 50)
+
+
+app = typer.Typer(
+    cls=LazyGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
+    help="Popcorn judges GPU kernels: is this kernel right, and how good is it, on this machine?",
+)  # fmt: skip
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"popcorn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")] = False) -> None:
+    """Popcorn judges GPU kernels: is this kernel right, and how good is it, on this machine?"""
+
+
+def end_with(sentence: str, code: int) -> NoReturn:
+    """One plain sentence on stderr, then the exit code."""
+    from popcorn.cli.plain import plain
+
+    print(f"popcorn: {plain(sentence, 2000)}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def run() -> None:
+    """The entry point. Ctrl-C and a polite kill unwind through every `with`, so that no child process outlives this one."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        app(prog_name="popcorn", standalone_mode=True)
+    except KeyboardInterrupt:
+        end_with("stopped; what was recorded so far is kept.", INTERRUPTED)
+
+
+if __name__ == "__main__":
+    run()

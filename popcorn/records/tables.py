@@ -1,0 +1,133 @@
+"""Records as tables: JSONL to Parquet, and SQL over them. DuckDB does the work; it is imported when a table is made or asked."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from popcorn.errors import BadRecord, MissingFile
+from popcorn.records.columns import columns, flatten
+from popcorn.records.store import Store
+from popcorn.schema.record import SCHEMA_VERSION, Record
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+KEY = ("kind", "problem_hash", "implementation", "candidate_hash", "case_id", "machine_device_id")
+"""Records that agree in these answer the same question; the newest conclusive one is the answer."""
+
+LATEST = (
+    "CREATE VIEW latest AS SELECT * FROM records QUALIFY row_number() OVER "
+    f"(PARTITION BY {', '.join(KEY)} ORDER BY outcome = 'harness_error', made DESC, id) = 1"
+)
+"""A fault of ours says nothing about a candidate: it shows only where nothing else is known."""
+
+_LARGEST_ROW_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answer to a question."""
+
+    columns: tuple[str, ...]
+    """Names, in order."""
+    rows: tuple[tuple[Any, ...], ...]
+    """Values: None, bool, int, float, str, lists of these; JSON columns as text."""
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Each row by column name."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def write_table(records: Iterable[Record], path: Path) -> int:
+    """Write records as one Parquet file, one row each, and return how many. The file appears whole or not at all."""
+    import duckdb
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".table-") as folder:
+        lines, made = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
+        count = 0
+        with lines.open("w", encoding="utf-8") as file:
+            for record in records:
+                file.write(json.dumps(flatten(record), allow_nan=False) + "\n")
+                count += 1
+        with duckdb.connect() as connection:
+            connection.execute(f"COPY ({_read_lines(lines)}) TO {_quote(str(made))} (FORMAT parquet, COMPRESSION zstd)")
+        made.replace(path)
+    return count
+
+
+def query(sql: str, source: Store | Path | Sequence[Path], parameters: Sequence[Any] = ()) -> Rows:
+    """Ask in SQL. `records` holds every row, `latest` the newest conclusive one a question (see KEY).
+
+    source: a store, whose table is brought up to date first, or Parquet files of `write_table`.
+    The statement can read these rows and nothing else of this machine. Raises BadRecord with DuckDB's words when it is not understood.
+    """
+    import duckdb
+
+    paths = [refresh_table(source)] if isinstance(source, Store) else [source] if isinstance(source, Path) else list(source)
+    with duckdb.connect() as connection:
+        _open(connection, paths)
+        try:
+            asked = connection.execute(sql, list(parameters))
+            names = tuple(column[0] for column in asked.description or ())
+            return Rows(names, tuple(asked.fetchall()))
+        except duckdb.Error as error:
+            raise BadRecord(f"the query cannot be answered: {' '.join(str(error).split())[:400]}") from None
+
+
+def latest(source: Store | Path | Sequence[Path]) -> Rows:
+    """Every column of the newest conclusive record of each question, by problem and newest first."""
+    return query("SELECT * FROM latest ORDER BY problem, made DESC, id", source)
+
+
+def refresh_table(store: Store) -> Path:
+    """The store's Parquet file, `tables/records.parquet` beside its folder, rewritten when lines were added since."""
+    path = store.folder.parent / "tables" / "records.parquet"
+    stamp = path.with_suffix(".stamp")
+    files = sorted(store.folder.glob("*/*.jsonl"))
+    seen = json.dumps([SCHEMA_VERSION, *([file.name, file.stat().st_size] for file in files)])
+    if not path.exists() or not stamp.exists() or stamp.read_text(encoding="utf-8") != seen:
+        write_table(iter(store), path)
+        # lines appended meanwhile make the sizes differ at the next look
+        stamp.write_text(seen, encoding="utf-8")
+    return path
+
+
+def merge(sources: Iterable[Store], into: Store) -> int:
+    """Add to `into` the records of other stores that it lacks, by id, and return how many. Nothing is removed; see `latest`."""
+    known = set(into.ids())
+    added = 0
+    for source in sources:
+        fresh = [record for record in source if record.id not in known]
+        into.extend(fresh)
+        known.update(record.id for record in fresh)
+        added += len({record.id for record in fresh})
+    return added
+
+
+def _open(connection: "DuckDBPyConnection", paths: Sequence[Path]) -> None:
+    """Views over these files, then the door is shut: no other file, no network, no settings."""
+    missing = [path for path in paths if not path.is_file()]
+    if missing or not paths:
+        raise MissingFile(f"there is no table {missing[0] if missing else ''}; give Parquet files that Popcorn wrote, or a store.")
+    files = ", ".join(_quote(str(path.resolve())) for path in paths)
+    connection.execute(f"SET allowed_paths = [{files}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet([{files}], union_by_name = true)")
+    connection.execute(LATEST)
+
+
+def _read_lines(path: Path) -> str:
+    kinds = ", ".join(f"{_quote(column.name)}: {_quote(column.sql_type)}" for column in columns())
+    return (
+        f"SELECT * FROM read_json({_quote(str(path))}, format = 'newline_delimited', columns = {{{kinds}}}, "
+        f"maximum_object_size = {_LARGEST_ROW_BYTES})"
+    )
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
