@@ -97,7 +97,9 @@ def speed_of_light(found: Roofline) -> str:
     """The share of what this machine could do, from which source, bound by what."""
     if found.sol is None:
         return unknown(found.reason)
-    source = "hardware counters" if found.sol_source == "counters" else f"least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
+    source = (
+        "hardware counters" if found.sol_source == "counters" else f"least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
+    )
     bound = f"{found.bound}-bound" if found.bound else f"bound {UNKNOWN}"
     floor = f" · floor {show_time(found.floor_s)}" if found.floor_s is not None else ""
     rate = f" · {show_rate(found.bandwidth_bytes_per_s, 'B')} of {show_rate(found.peak_bandwidth_bytes_per_s, 'B')}"

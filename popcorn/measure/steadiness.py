@@ -24,13 +24,13 @@ _IDLE = 0x1
 """NVML's reason for a low clock because nothing runs: such a clock says nothing about the run."""
 
 THROTTLES = {
-    0x4: "power cap",
     0x8: "hardware slowdown",
     0x20: "thermal (software)",
     0x40: "thermal (hardware)",
     0x80: "power brake",
 }
-"""NVML's reasons (nvmlClocksEventReason*) that make a time unfit. Idle, application clocks and sync boost are no throttling."""
+"""NVML's reasons (nvmlClocksEventReason*) that make a time unfit. Idle, application clocks and sync boost are no throttling; nor is the
+power cap (0x4): a GPU at full work sits at it, and sides that take turns share it."""
 
 
 @dataclass(frozen=True)

@@ -64,4 +64,6 @@ def _checked(word: str, value: str | None, compiler: str) -> list[str]:
     pattern = _CUDA if compiler == "cuda" else _HOST
     if pattern.fullmatch(word) and not re.search(r"[@;`$|<>]", word):
         return [word]
-    raise CompileFailed(f"the compiler flag {word[:100]!r} is not allowed here: use optimisation, warning, macro, include and library flags.")
+    raise CompileFailed(
+        f"the compiler flag {word[:100]!r} is not allowed here: use optimisation, warning, macro, include and library flags."
+    )

@@ -23,7 +23,9 @@ QUALIFIED = re.compile(r"\b(?:torch|at|c10)\s*::\s*(?:\w+\s*::\s*)*(\w+)")
 METHOD = re.compile(r"(?:\.|->)\s*(\w+)\s*(?:<[^<>;(){}]*>)?\s*\(")
 
 
-def possible_tiers(texts: Sequence[str], functions: Mapping[str, str] | None, plain: bool, torch: TorchInstall, default_dtype: str) -> list[str]:
+def possible_tiers(
+    texts: Sequence[str], functions: Mapping[str, str] | None, plain: bool, torch: TorchInstall, default_dtype: str
+) -> list[str]:
     """The tiers worth trying, lightest first; the full one is always last.
 
     `texts` are the C++ and CUDA sources, `functions` the names to bind, `plain` is False when the call asks for something that only

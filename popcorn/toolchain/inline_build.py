@@ -91,14 +91,20 @@ def build_inline(
         key = content_key(plan.key_parts())
     except CompileFailed as failed:
         return BuildResult.failed(language, "extension", failed, seconds=time.monotonic() - start)
-    return BuildResult.from_cache(cache, key, lambda folder: plan.make(folder, timeout_s), language=language, kind="extension", file=f"{asked.name}.so")
+    return BuildResult.from_cache(
+        cache, key, lambda folder: plan.make(folder, timeout_s), language=language, kind="extension", file=f"{asked.name}.so"
+    )
 
 
 def answer(result: BuildResult) -> dict[str, Any]:
     """The plain-JSON reply for the child: {"path", …} or {"error", "diagnostics"}."""
     if result.ok:
         return {"path": str(result.path), "tier": result.tier, "seconds": result.seconds, "cached": result.cached, "key": result.key}
-    return {"error": result.reason, "diagnostics": [item.model_dump() for item in result.diagnostics], "timed_out": result.failure == "timeout"}
+    return {
+        "error": result.reason,
+        "diagnostics": [item.model_dump() for item in result.diagnostics],
+        "timed_out": result.failure == "timeout",
+    }
 
 
 def _validated(request: dict[str, Any]) -> InlineRequest:

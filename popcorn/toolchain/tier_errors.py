@@ -21,7 +21,9 @@ _SYNTAX = re.compile(
     r"|^stray |^missing terminating|unrecognized token|^this declaration has no storage class or type specifier|^extra text after"
 )
 _UNDEFINED = re.compile(r"""^(?:identifier )?["'‘](\w+)["'’] (?:is undefined|was not declared in this scope)""")
-_NO_MEMBER = re.compile(r"""^class ["'‘]at::Tensor["'’] has no member "(\w+)"|^['‘]class at::Tensor['’] has no member named ['‘](\w+)['’]""")
+_NO_MEMBER = re.compile(
+    r"""^class ["'‘]at::Tensor["'’] has no member "(\w+)"|^['‘]class at::Tensor['’] has no member named ['‘](\w+)['’]"""
+)
 _USING = re.compile(r"\busing\s+namespace\s+(?:torch|at|c10|cub|thrust)\b")
 _PREFIXES = ("cu", "nv", "Py", "py", "__", "NV", "CU")
 
