@@ -54,7 +54,7 @@ class Taken:
     parent_s: float | None = None
     method: str = ""
     blocks: int = 0
-    steadiness: Steadiness = Steadiness(None)
+    steadiness: Steadiness = field(default_factory=lambda: Steadiness(None))
 
 
 class Launch:
@@ -368,12 +368,12 @@ def _checked_samples(samples: Any, pace: Pace, side: str) -> list[float]:
 
 
 def _warm_times(reply: dict[str, Any], side: str) -> dict[str, float]:
-    times = {name: reply.get(name) for name in ("time_s", "host_s")}
+    times: dict[str, Any] = {name: reply.get(name) for name in ("time_s", "host_s")}
     if not all(type(t) in (int, float) and 0 < t < 1e6 for t in times.values()):
         raise Refused(
             "cheated" if side == CANDIDATE else "harness_error", f"clock: warm times are not possible: {str(times)[:200]}", "timing"
         )
-    return {name: float(t) for name, t in times.items()}  # type: ignore[arg-type]
+    return {name: float(t) for name, t in times.items()}
 
 
 def _oracle(session: Session) -> Child:

@@ -106,11 +106,12 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
         once_s = (timing.candidate if side == CANDIDATE else timing.baseline).time_s
 
         def burst(seconds: float, side: str = side, once_s: float = once_s) -> int:
-            message = {"do": "burst", "seconds": seconds, "chunk": max(1, int(0.02 / once_s))}
+            chunk = max(1, int(0.02 / once_s))
+            message = {"do": "burst", "seconds": seconds, "chunk": chunk}
             if side == BASELINE:
                 return int(session.ask(launch.children[side], message)["calls"])
             calls = session.ask_candidate(launch.children[side], message, "counting", seconds + session.request.timeout_s).get("calls")
-            if type(calls) is not int or not 0 < calls < 1.5 * seconds / timing.candidate.low_s + message["chunk"] + 10:
+            if type(calls) is not int or not 0 < calls < 1.5 * seconds / timing.candidate.low_s + chunk + 10:
                 # more calls than its own measured time allows would make each look cheap
                 raise Refused(
                     "cheated", f"clock: {calls} calls in {seconds} s are claimed, at {timing.candidate.time_s:.3g} s a call", "counting"

@@ -34,11 +34,11 @@ def main(control_fd: int) -> None:
     jobs: set[int] = set()
     try:
         while True:
-            ready, _, _ = select.select([control, wake_read], [], [])
+            ready = select.select([control.fileno(), wake_read], [], [])[0]
             if wake_read in ready:
                 os.read(wake_read, 4096)
                 _reap(control, jobs)
-            if control in ready and not _serve(control, jobs, (wake_read, wake_write)):
+            if control.fileno() in ready and not _serve(control, jobs, (wake_read, wake_write)):
                 return
     finally:
         for pid in list(jobs):

@@ -46,7 +46,7 @@ def test_hidden_processes_of_a_container_are_ours_until_there_are_too_many():
 
 
 def test_a_throttle_at_the_start_counts_too():
-    assert compare(replace(QUIET, throttles=frozenset({"power cap"})), after(), own={7}).fit is False
+    assert compare(replace(QUIET, throttles=frozenset({"hardware slowdown"})), after(), own={7}).fit is False
 
 
 @pytest.mark.parametrize("changes", [{"sm_clock_hz": 1.95e9}, {"throttled_s": 5.05}, {"steal_s": 3.1}, {"load": 3}, {"sm_clock_hz": None}])
