@@ -1,4 +1,4 @@
-"""What a record says, as short sentences for people: one function a subject. Numbers through popcorn.units, unknown as a dash with the reason."""
+"""What a record says, in words: one function a subject. Numbers through popcorn.units, unknown as a dash with its reason."""
 
 from popcorn.cli.plain import plain
 from popcorn.schema.measurement import Energy, Interval, Launches, Measurement, Memory, Roofline, Samples, Timing
@@ -15,6 +15,11 @@ def unknown(reason: str | None) -> str:
 def ratio_between(interval: Interval) -> str:
     """`3.14× [3.10×, 3.18×]`."""
     return f"{show_ratio(interval.value)} [{show_ratio(interval.low)}, {show_ratio(interval.high)}]"
+
+
+def seconds_between(interval: Interval) -> str:
+    """`9.60 µs [9.55 µs, 9.70 µs]`."""
+    return f"{show_time(interval.value)} [{show_time(interval.low)}, {show_time(interval.high)}]"
 
 
 def time_between(samples: Samples) -> str:
@@ -97,7 +102,9 @@ def speed_of_light(found: Roofline) -> str:
     """The share of what this machine could do, from which source, bound by what."""
     if found.sol is None:
         return unknown(found.reason)
-    source = "hardware counters" if found.sol_source == "counters" else f"least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
+    source = (
+        "hardware counters" if found.sol_source == "counters" else f"least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
+    )
     bound = f"{found.bound}-bound" if found.bound else f"bound {UNKNOWN}"
     floor = f" · floor {show_time(found.floor_s)}" if found.floor_s is not None else ""
     rate = f" · {show_rate(found.bandwidth_bytes_per_s, 'B')} of {show_rate(found.peak_bandwidth_bytes_per_s, 'B')}"

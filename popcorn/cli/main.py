@@ -88,7 +88,9 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")] = False) -> None:
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
     """Popcorn judges GPU kernels: is this kernel right, and how good is it, on this machine?"""
 
 
