@@ -1,4 +1,4 @@
-"""What a record says, as short sentences for people: one function a subject. Numbers through popcorn.units, unknown as a dash with the reason."""
+"""What a record says, in words: one function a subject. Numbers through popcorn.units, unknown as a dash with its reason."""
 
 from popcorn.cli.plain import plain
 from popcorn.schema.measurement import Energy, Interval, Launches, Measurement, Memory, Roofline, Samples, Timing
@@ -15,6 +15,11 @@ def unknown(reason: str | None) -> str:
 def ratio_between(interval: Interval) -> str:
     """`3.14× [3.10×, 3.18×]`."""
     return f"{show_ratio(interval.value)} [{show_ratio(interval.low)}, {show_ratio(interval.high)}]"
+
+
+def seconds_between(interval: Interval) -> str:
+    """`9.60 µs [9.55 µs, 9.70 µs]`."""
+    return f"{show_time(interval.value)} [{show_time(interval.low)}, {show_time(interval.high)}]"
 
 
 def time_between(samples: Samples) -> str:

@@ -1,14 +1,14 @@
 """`popcorn rerun RECORD`: evaluate what a record holds again, with its own seed, and set the two side by side."""
 
 import json as json_text
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import typer
 
 from popcorn.cli.eval import judge, tell
 from popcorn.errors import BadProblem, BadRecord
-from popcorn.schema.measurement import Interval, Timing
+from popcorn.schema.measurement import Interval, Samples, Timing
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import EXIT_CODES
 from popcorn.suites.problems import Problem, find_problem
@@ -86,39 +86,32 @@ def print_both(old: Record, new: Record) -> None:
 
 def compare(old: Record, new: Record) -> Iterator[tuple[str, str, str, str]]:
     """Rows of label, recorded, now, remark."""
-    from popcorn.cli.facts_of import precision, ratio_between
+    from popcorn.cli.facts_of import precision, ratio_between, seconds_between
     from popcorn.cli.plain import plain
     from popcorn.units import UNKNOWN, show_bytes, show_percent
 
-    def row(label: str, of, remark: str = "") -> tuple[str, str, str, str]:  # type: ignore[no-untyped-def]
-        return label, of(old), of(new), remark
+    def plainly(label: str, of: Callable[[Record], object], compared: bool = False) -> tuple[str, str, str, str]:
+        remark = ("the same" if of(old) == of(new) else "DIFFERENT") if compared else ""
+        return label, plain(of(old), 160), plain(of(new), 160), remark
 
-    def timed(label: str, of) -> tuple[str, str, str, str]:  # type: ignore[no-untyped-def]
+    def timed(label: str, of: Callable[[Timing], Interval | None], show: Callable[[Interval], str]) -> tuple[str, str, str, str]:
         ends = [of(one.measurement.timing) if one.measurement.timing else None for one in (old, new)]
         said = [UNKNOWN if end is None else show(end) for end in ends]
-        return label, said[0], said[1], overlap(*ends) if show is not None else ""
+        return label, said[0], said[1], overlap(*ends)
 
-    from popcorn.units import show_time
-
-    same = {True: "the same", False: "DIFFERENT"}
-    yield row("record", lambda r: plain(r.id, 40))
-    yield row("made", lambda r: r.provenance.made[:19].replace("T", " "))
-    yield row("outcome", lambda r: r.verdict.outcome, same[old.verdict.outcome == new.verdict.outcome])
-    yield row("why", lambda r: plain(r.verdict.reason or UNKNOWN, 160))
-    yield row("case", lambda r: r.case.id, same[old.case == new.case])
-    yield row("device", lambda r: plain(r.machine.id, 60), same[old.machine.id == new.machine.id])
-    yield row("precision", lambda r: precision(r.verdict.precision))
-
-    def show(interval: Interval) -> str:
-        return f"{show_time(interval.value)} [{show_time(interval.low)}, {show_time(interval.high)}]"
-
-    yield timed("time", lambda t: _side(t, "candidate"))
-    yield timed("eager", lambda t: _side(t, "baseline"))
-    show = ratio_between
-    yield timed("speedup", lambda t: t.speedup)
-    yield timed("over compile", lambda t: t.speedup_compiled)
-    yield row("memory", lambda r: show_bytes(r.measurement.memory.peak_bytes))
-    yield row("speed of light", lambda r: show_percent(r.measurement.roofline.sol))
+    yield plainly("record", lambda r: r.id)
+    yield plainly("made", lambda r: r.provenance.made[:19].replace("T", " "))
+    yield plainly("outcome", lambda r: r.verdict.outcome, compared=True)
+    yield plainly("why", lambda r: r.verdict.reason or UNKNOWN)
+    yield plainly("case", lambda r: r.case.id, compared=True)
+    yield plainly("device", lambda r: r.machine.id, compared=True)
+    yield plainly("precision", lambda r: precision(r.verdict.precision))
+    yield timed("time", lambda t: _interval(t.candidate), seconds_between)
+    yield timed("eager", lambda t: _interval(t.baseline), seconds_between)
+    yield timed("speedup", lambda t: t.speedup, ratio_between)
+    yield timed("over compile", lambda t: t.speedup_compiled, ratio_between)
+    yield plainly("memory", lambda r: show_bytes(r.measurement.memory.peak_bytes))
+    yield plainly("speed of light", lambda r: show_percent(r.measurement.roofline.sol))
 
 
 def overlap(old: Interval | None, new: Interval | None) -> str:
@@ -128,6 +121,5 @@ def overlap(old: Interval | None, new: Interval | None) -> str:
     return "intervals overlap" if old.low <= new.high and new.low <= old.high else "intervals DO NOT overlap"
 
 
-def _side(timing: Timing, name: str) -> Interval:
-    samples = getattr(timing, name)
+def _interval(samples: Samples) -> Interval:
     return Interval(value=samples.time_s, low=samples.low_s, high=samples.high_s)
