@@ -1,4 +1,7 @@
-"""Which headers a load_inline text needs. Parsing all of torch is nearly the whole cost of a build, so the lightest that keeps the meaning is first."""
+"""Which headers a load_inline text needs.
+
+Parsing all of torch is nearly the whole cost of a build, so the lightest headers that keep the meaning come first.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +26,9 @@ QUALIFIED = re.compile(r"\b(?:torch|at|c10)\s*::\s*(?:\w+\s*::\s*)*(\w+)")
 METHOD = re.compile(r"(?:\.|->)\s*(\w+)\s*(?:<[^<>;(){}]*>)?\s*\(")
 
 
-def possible_tiers(texts: Sequence[str], functions: Mapping[str, str] | None, plain: bool, torch: TorchInstall, default_dtype: str) -> list[str]:
+def possible_tiers(
+    texts: Sequence[str], functions: Mapping[str, str] | None, plain: bool, torch: TorchInstall, default_dtype: str
+) -> list[str]:
     """The tiers worth trying, lightest first; the full one is always last.
 
     `texts` are the C++ and CUDA sources, `functions` the names to bind, `plain` is False when the call asks for something that only

@@ -26,7 +26,9 @@ def intercept_nvrtc(note: Note, folder: Path | str | None = None) -> None:
     store = _Store(Path(folder)) if folder is not None else None
 
     def compile_kernel(kernel_source: str, kernel_name: str, *args: Any, **kwargs: Any) -> tuple[bytes, str]:
-        key = content_key({"source": kernel_source, "name": kernel_name, "rest": [repr(args), repr(sorted(kwargs.items()))], "device": _device()})
+        key = content_key(
+            {"source": kernel_source, "name": kernel_name, "rest": [repr(args), repr(sorted(kwargs.items()))], "device": _device()}
+        )
         start = time.monotonic()
         found = store.find(key) if store is not None else None
         if found is not None:
@@ -47,7 +49,13 @@ def intercept_nvrtc(note: Note, folder: Path | str | None = None) -> None:
 
 
 def _row(name: str, key: str, start: float, cached: bool, error: str | None = None) -> dict[str, Any]:
-    return {"name": name, "seconds": time.monotonic() - start, "cached": cached, "key": key, "error": None if error is None else error[:500]}
+    return {
+        "name": name,
+        "seconds": time.monotonic() - start,
+        "cached": cached,
+        "key": key,
+        "error": None if error is None else error[:500],
+    }
 
 
 def _device() -> str:
@@ -73,7 +81,10 @@ class _Store:
         return (binary, str(facts["name"])) if hashlib.sha256(binary).hexdigest() == facts["sha256"] else None
 
     def keep(self, key: str, binary: bytes, name: str) -> None:
-        for suffix, content in ((".bin", binary), (".json", json.dumps({"name": name, "sha256": hashlib.sha256(binary).hexdigest()}).encode())):
+        for suffix, content in (
+            (".bin", binary),
+            (".json", json.dumps({"name": name, "sha256": hashlib.sha256(binary).hexdigest()}).encode()),
+        ):
             temporary = self._folder / f"{key}{suffix}.{os.getpid()}"
             temporary.write_bytes(content)
             temporary.rename(self._folder / f"{key}{suffix}")

@@ -21,7 +21,9 @@ _SYNTAX = re.compile(
     r"|^stray |^missing terminating|unrecognized token|^this declaration has no storage class or type specifier|^extra text after"
 )
 _UNDEFINED = re.compile(r"""^(?:identifier )?["'‘](\w+)["'’] (?:is undefined|was not declared in this scope)""")
-_NO_MEMBER = re.compile(r"""^class ["'‘]at::Tensor["'’] has no member "(\w+)"|^['‘]class at::Tensor['’] has no member named ['‘](\w+)['’]""")
+_NO_MEMBER = re.compile(
+    r"""^class ["'‘]at::Tensor["'’] has no member "(\w+)"|^['‘]class at::Tensor['’] has no member named ['‘](\w+)['’]"""
+)
 _USING = re.compile(r"\busing\s+namespace\s+(?:torch|at|c10|cub|thrust)\b")
 _PREFIXES = ("cu", "nv", "Py", "py", "__", "NV", "CU")
 
@@ -44,7 +46,7 @@ def is_users_own(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str], to
         names = sorted({match[1] for item in errors if (match := _UNDEFINED.search(item.message))})[:8]
         if any(not name.startswith(_PREFIXES) and not _is_macro(name, torch) for name in _undeclared(names, folder, compiler)):
             return True
-    return all(item.line is not None and item.file in texts and _in_device_code(texts[item.file], item.line) for item in errors)
+    return all(item.line is not None and item.file and _in_device_code(texts.get(item.file, ""), item.line) for item in errors)
 
 
 @functools.lru_cache(maxsize=1)
