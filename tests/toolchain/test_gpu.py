@@ -111,7 +111,8 @@ def test_an_nvrtc_kernel_is_compiled_once_and_runs(arch, tmp_path, monkeypatch):
     monkeypatch.setattr(utils, "_nvrtc_compile", utils._nvrtc_compile)
     notes = []
     intercept_nvrtc(notes.append, tmp_path)
-    text = 'extern "C" __global__ void twice(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i]; }'
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i];"
+    text = f'extern "C" __global__ void twice(const float* x, float* y, int n) {{ {body} }}'
     x = torch.randn(100, device="cuda")
     for _ in range(2):
         y = torch.empty_like(x)
