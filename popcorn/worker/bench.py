@@ -78,6 +78,7 @@ class Bench:
         except (ChildDied, DeadlinePassed) as error:
             child.kill()
             raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
+        child.rests = role == "candidate"
         return child
 
     def machine_with_ceilings(self) -> Machine:

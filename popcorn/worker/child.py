@@ -26,7 +26,8 @@ def live(channel: Channel) -> int:
         server = _take_role(channel, channel.receive())
         while True:
             message = channel.receive()
-            channel.send(_answer(server, message))
+            turn = message.pop("turn")
+            channel.send({**_answer(server, message), "turn": turn})
     except Closed:
         return 0
 
@@ -58,7 +59,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     else:
         server, missing = Oracle(device, Path(message["shared"])), []
         sandbox.hide_memory()
-    channel.send({"ready": True, "missing": missing})
+    channel.send({"ready": True, "missing": missing, "turn": message["turn"]})
     return server
 
 
