@@ -23,7 +23,7 @@ from popcorn.worker.session import Refused, Session
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
 PLANT = 1.05
 JUDGED_SHARE = 0.1
-WARM_S = {"cpu": 0.1, "cuda": 0.2}
+WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _CLOCK_SLACK = 1.3
 _MAX_PER_WINDOW = 128
 _MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
@@ -97,12 +97,12 @@ class Launch:
             construct_reference(session, child, trial, question)
             ask = session.ask
         ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})
-        ask(child, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]})
+        ask(child, {"do": "first", "forward_seed": question["forward_seed"]})
         ask(child, {"do": "short", "short": self.pace.short})
         return child
 
     def _warm(self, side: str, child: Child) -> None:
-        """At least 200 ms of calls (a CPU has no clocks to raise: 100 ms) before the first block, one side at a time."""
+        """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time."""
         ask = self._ask_candidate if side == CANDIDATE else self.session.ask
         self.taken.warm.setdefault(side, []).append(
             _warm_times(ask(child, {"do": "warm", "seconds": WARM_S["cuda" if self.session.bench.cuda else "cpu"]}), side)
@@ -301,7 +301,7 @@ def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str])
     fast = min(taken.warm[side][0]["time_s"] for side in sides)
     cuda = session.bench.cuda
     per_window = 1 if cuda else max(1, min(_MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
-    windows = 10 if cuda else 3
+    windows = 10 if cuda else 2 if fast > 2 * WINDOW_S else 3
     each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
     room = _MEMORY["cuda" if cuda else "cpu"]
     while windows > 1 and windows * per_window * each > room:
