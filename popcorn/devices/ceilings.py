@@ -9,6 +9,8 @@ sees (13 % more on an H200). Each figure is the best of several repeats, since a
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from popcorn.devices.host import last_level_cache_bytes
+from popcorn.errors import HarnessFailure
 from popcorn.schema.case import Frozen
 from popcorn.schema.machine import Machine
 
@@ -60,6 +63,8 @@ def measure_ceilings(device: str, seconds: float = 2.0) -> Ceilings:
     import torch
 
     kind = torch.device(device).type
+    if kind != "cpu":
+        torch.cuda.set_device(device)  # events are made on the current device
     stream_bytes = _stream_bytes(torch, device)
     streams = _streams(torch, device, stream_bytes, seconds / 3)
     precisions = CPU_PRECISIONS if kind == "cpu" else GPU_PRECISIONS
@@ -78,6 +83,15 @@ def measure_ceilings(device: str, seconds: float = 2.0) -> Ceilings:
         reasons=reasons,
         threads=torch.get_num_threads() if kind == "cpu" else None,
     )
+
+
+def measure_in_child(device: str, seconds: float = 2.0) -> Ceilings:
+    """The same in a process of its own, so that the caller stays free of torch. Raises `HarnessFailure` with the child's last words."""
+    command = [sys.executable, "-m", "popcorn.devices.ceilings", device, str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120 + 10 * seconds, check=False)
+    if done.returncode != 0:
+        raise HarnessFailure(f"measuring the ceilings of {device} failed: {done.stderr.strip()[-300:]}")
+    return Ceilings.model_validate_json(done.stdout.splitlines()[-1])
 
 
 def save_ceilings(ceilings: Ceilings, machine: Machine, folder: Path) -> Path:
@@ -141,7 +155,7 @@ def _stream_bytes(torch: Any, device: str) -> int:
         wanted = max(4 * (last_level_cache_bytes() or 0), 64 * 2**20)
     else:
         free, _ = torch.cuda.mem_get_info(device)
-        wanted = 2**30
+        wanted = 2**31
     return max(2**20, min(wanted, free // 8) // 4096 * 4096)
 
 
@@ -204,3 +218,7 @@ def _tf32(torch: Any, allowed: bool) -> Iterator[None]:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+if __name__ == "__main__":
+    print(measure_ceilings(sys.argv[1], float(sys.argv[2])).model_dump_json())

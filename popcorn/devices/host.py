@@ -38,7 +38,7 @@ def memory_bytes(root: Path = ROOT) -> int | None:
     """Memory that this process may use: the machine's, limited by its cgroups."""
     found = re.search(r"^MemTotal:\s*(\d+) kB", _read(root / "proc/meminfo") or "", re.MULTILINE)
     limits = [int(found[1]) * 1024] if found else []
-    for text in _cgroup_files(root, "memory", "memory.max", "memory.limit_in_bytes"):
+    for text in cgroup_files(root, "memory", "memory.max", "memory.limit_in_bytes"):
         if text.strip().isdecimal():
             limits.append(int(text))
     return min(limits, default=None)
@@ -110,6 +110,22 @@ def find_nvcc() -> str | None:
     return next((path for path in candidates if path and os.access(path, os.X_OK)), None)
 
 
+def find_ncu() -> str | None:
+    """Path of Nsight Compute: PATH, then the CUDA toolkit, then the newest one under /opt/nvidia."""
+    homes = [os.environ.get("CUDA_HOME"), "/usr/local/cuda"]
+    places = [shutil.which("ncu"), *(f"{home}/bin/ncu" for home in homes if home)]
+    places += map(str, sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True))
+    return next((place for place in places if place and os.access(place, os.X_OK)), None)
+
+
+def cache_folder() -> Path:
+    """Where Popcorn keeps what it makes: POPCORN_CACHE_DIR, else the platform's cache folder. Not created here."""
+    from platformdirs import user_cache_path
+
+    chosen = os.environ.get("POPCORN_CACHE_DIR")
+    return Path(chosen) if chosen else user_cache_path("popcorn", appauthor=False)
+
+
 def _output(command: list[str]) -> str | None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
@@ -133,19 +149,19 @@ def _read(path: Path) -> str | None:
 def _cpu_quota(root: Path) -> float | None:
     """The tightest CPU quota, in cores, of this process's cgroups (version 2 or 1); None when there is none."""
     quotas = []
-    for text in _cgroup_files(root, "cpu", "cpu.max", None):
+    for text in cgroup_files(root, "cpu", "cpu.max", None):
         limit, _, period = text.strip().partition(" ")
         if limit.isdecimal() and period.isdecimal():
             quotas.append(int(limit) / int(period))
-    limits = _cgroup_files(root, "cpu", None, "cpu.cfs_quota_us")
-    periods = _cgroup_files(root, "cpu", None, "cpu.cfs_period_us")
+    limits = cgroup_files(root, "cpu", None, "cpu.cfs_quota_us")
+    periods = cgroup_files(root, "cpu", None, "cpu.cfs_period_us")
     for limit, period in zip(limits, periods, strict=False):
         if limit.strip().isdecimal() and period.strip().isdecimal() and int(period) > 0:
             quotas.append(int(limit) / int(period))
     return min(quotas, default=None)
 
 
-def _cgroup_files(root: Path, controller: str, name_v2: str | None, name_v1: str | None) -> list[str]:
+def cgroup_files(root: Path, controller: str, name_v2: str | None, name_v1: str | None) -> list[str]:
     """Texts of a limit file in this process's cgroup and every one above it. A container shows its own cgroup as the root."""
     texts: list[str] = []
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():

@@ -3,12 +3,14 @@
 Three habits guard against the usual mistakes. A device is found by PCI id, or by its *exact* driver name, never by a part of it, so
 an H200 cannot be read as an H100. Dense and sparse rates are kept apart, and only dense ones are ever a ceiling: vendors print rates
 "with sparsity", which no dense product reaches. A figure that a document does not give is left out, not guessed.
+
+Driver names and PCI ids: the table of supported products in the README of NVIDIA's open kernel modules; for AMD, pci.ids.
 """
 
 from dataclasses import dataclass, field
 
 T = 1e12
-GB = 1e9
+GB = 10**9
 MIB = 2**20
 
 
@@ -24,7 +26,7 @@ class Spec:
     """`vendor:device` in lower-case hexadecimal, `10de:2335`."""
     compute_capability: str | None
     """`9.0` for Hopper; for AMD what torch reports, `9.4` for gfx942."""
-    memory_bytes: float
+    memory_bytes: int
     """Nominal memory, decimal, as the datasheet prints it."""
     bandwidth_bytes_per_s: float
     """Peak memory bandwidth."""

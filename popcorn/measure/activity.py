@@ -10,6 +10,7 @@ What it does not see: work that a call leaves to be launched after its own end, 
 
 import re
 import secrets
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from typing import Any, Literal
 NAME_LIMIT = 200
 _HOST_API = re.compile(r"(cuda|cu|hip)[A-Z]\w*$")
 _NOT_WORK = re.compile(r"(Context|Stream|Event) (Sync|Wait)")
-_WORK_TYPES = {"kernel", "gpu_memcpy", "gpu_memset"}
+_OTHER_TYPES = {"gpu_user_annotation", "user_annotation", "cuda_sync", "cuda_event", "overhead", "gpu_pm_counter"}
 _API_TYPES = {"cuda_runtime", "cuda_driver"}
 
 Call = Callable[[], object]
@@ -122,13 +123,15 @@ def assign(events: Iterable[Any], label: str, calls: int) -> list[CallActivity]:
     belongs to the range that holds its start on the device, which is sound because every range ends after a device synchronise.
     """
     records, ranges = _read(list(events), label)
+    ordered = sorted((start_ns, end_ns, name) for name, (start_ns, end_ns) in ranges.items())
+    starts = [start_ns for start_ns, _, _ in ordered]
     found: dict[str, list[Record]] = {}
     for record in records:
         moment_ns = record.start_ns if record.launched_ns is None else record.launched_ns
-        owner = next((name for name, (start_ns, end_ns) in ranges.items() if start_ns <= moment_ns <= end_ns), None)
-        if owner is None:
+        position = bisect_right(starts, moment_ns) - 1
+        if position < 0 or moment_ns > ordered[position][1]:
             raise StrayActivity(f"{record.name!r} was launched outside every call")
-        found.setdefault(owner, []).append(record)
+        found.setdefault(ordered[position][2], []).append(record)
     if not found.get("known"):
         raise NoDeviceRecord("the profiler recorded no device activity at all (another profiler may hold CUPTI)")
     mine = [found.get(f"call.{index}", []) for index in range(calls)]
@@ -146,7 +149,7 @@ def _read(events: list[Any], label: str) -> tuple[list[Record], dict[str, tuple[
             name = event.name()[len(label) + 1 :]
             name = f"{name}.{len(ranges)}" if name == "between" else name
             ranges[name] = (event.start_ns(), event.start_ns() + event.duration_ns())
-        elif _is_launch(event):
+        elif event.correlation_id() and _is_launch(event):
             launched[event.correlation_id()] = event.start_ns()
     records = []
     for event in events:
@@ -181,5 +184,5 @@ def _is_work(event: Any, label: str) -> bool:
     """Ranges also appear on the device's side, spanning the work within them; they and synchronisation are no work."""
     kind = _activity_type(event)
     if kind is not None:
-        return kind in _WORK_TYPES
+        return kind not in _OTHER_TYPES  # a kind we do not know counts as work: a span may come out too long, never too short
     return not (event.is_user_annotation() or event.name().startswith(label) or _NOT_WORK.match(event.name()))

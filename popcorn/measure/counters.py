@@ -9,7 +9,6 @@ import csv
 import io
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from popcorn.devices.host import find_ncu
 from popcorn.schema.measurement import Counters, KernelCounters
 
 NAME_LIMIT = 200
@@ -85,14 +85,6 @@ def metrics() -> list[str]:
     summed = [name for names in INTEGERS.values() for name in names]
     flops = [name for weights in FLOPS.values() for name in weights]
     return [*SHARES.values(), *NUMBERS.values(), *summed, *flops, *PIPES.values(), *(_STALL.format(name) for name in STALLS)]
-
-
-def find_ncu() -> str | None:
-    """Path of ncu: PATH, then the CUDA toolkit, then the newest Nsight Compute under /opt/nvidia."""
-    homes = [os.environ.get("CUDA_HOME"), "/usr/local/cuda"]
-    places = [shutil.which("ncu"), *(f"{home}/bin/ncu" for home in homes if home)]
-    places += map(str, sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True))
-    return next((place for place in places if place and os.access(place, os.X_OK)), None)
 
 
 def collect_counters(command: Sequence[str], env: Mapping[str, str], timeout_s: float, workdir: Path) -> Counters:

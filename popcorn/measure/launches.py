@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from popcorn.measure.activity import NAME_LIMIT, NoDeviceRecord, record_activity
+from popcorn.measure.activity import NAME_LIMIT, NoDeviceRecord, StrayActivity, record_activity
 from popcorn.schema.measurement import Kernel, Launches
 
 LONGEST = 10
@@ -52,7 +52,7 @@ def count_launches(call: Callable[[], object], device: str) -> Launches:
         return _dispatched(call)
     try:
         (activity,) = record_activity([call], device)
-    except NoDeviceRecord as error:
+    except (NoDeviceRecord, StrayActivity) as error:
         return Launches(source="cupti", reason=str(error))
     kernels = [(record.name, record.time_s, is_library(record.name)) for record in activity.records if record.kind == "kernel"]
     custom_s = sum(time_s for _, time_s, library in kernels if not library)

@@ -45,7 +45,7 @@ def place(
     `min_bytes` and `flops` are the problem's declared least, `time_s` the device time per call, `precision` a `Case.precision`, `spec`
     the datasheet row where there is one, `kernels` the call's breakdown (used for the latency bound: when there are records, their sum
     is the device time). A model speed of light above 1 is not clamped: it becomes None with the reason, and the caller decides with
-    `under_the_floor` whether that is a violation.
+    `impossible_below` and `under_the_floor` whether that is a violation.
     """
     bandwidth, peak = ceilings(precision, machine, spec)
     floor_s = floor(min_bytes, flops, bandwidth.value, peak.value)
@@ -82,6 +82,17 @@ def under_the_floor(time_s: float | None, floor_s: float | None, tolerance: floa
     cache may honestly be faster, so the caller must measure cold, or declare the bytes for the warm case.
     """
     return time_s is not None and floor_s is not None and time_s < floor_s * (1 - tolerance)
+
+
+def impossible_below(min_bytes: float | None, flops: float | None, precision: str, machine: Machine, spec: Spec | None) -> float | None:
+    """The floor to hold against a suspect: from the higher of the measured and the datasheet ceiling.
+
+    A measured ceiling may lie low (a busy machine, a short burst), and honest work would then look impossible; `Roofline.floor_s` uses
+    the measured one, since that is what a speed of light here means.
+    """
+    bandwidth = max(machine.bandwidth_bytes_per_s or 0.0, spec.bandwidth_bytes_per_s if spec else 0.0)
+    peak = max(machine.flop_per_s.get(precision, 0.0), spec.dense_flop_per_s.get(precision, 0.0) if spec else 0.0)
+    return floor(min_bytes, flops, bandwidth, peak)
 
 
 def ceilings(precision: str, machine: Machine, spec: Spec | None) -> tuple[Ceiling, Ceiling]:

@@ -55,9 +55,7 @@ def interval(launches: Sequence[Sequence[float]], draws: int = DRAWS, seed: int 
 
 def ratio(numerator: Sequence[Sequence[float]], denominator: Sequence[Sequence[float]], draws: int = DRAWS) -> Interval:
     """Interval of numerator / denominator from paired blocks: the bootstrap runs on the logarithm of each pair's ratio."""
-    logs = [
-        [math.log(a / b) for a, b in zip(upper, lower, strict=True)] for upper, lower in zip(numerator, denominator, strict=True)
-    ]
+    logs = [[math.log(a / b) for a, b in zip(upper, lower, strict=True)] for upper, lower in zip(numerator, denominator, strict=True)]
     centre, low, high = interval(logs, draws)
     return Interval(value=math.exp(centre), low=math.exp(low), high=math.exp(high))
 

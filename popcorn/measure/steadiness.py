@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from popcorn.devices.host import cgroup_files
 from popcorn.devices.nvml import ask, clock_hz, open_nvml
 from popcorn.schema.machine import Machine
 
@@ -19,14 +20,17 @@ STEAL_SHARE = 0.01
 THROTTLED_SHARE = 0.01
 ROOT = Path("/")
 
+_IDLE = 0x1
+"""NVML's reason for a low clock because nothing runs: such a clock says nothing about the run."""
+
 THROTTLES = {
-    0x4: "power cap",
     0x8: "hardware slowdown",
     0x20: "thermal (software)",
     0x40: "thermal (hardware)",
     0x80: "power brake",
 }
-"""NVML's reasons (nvmlClocksEventReason*) that make a time unfit. Idle, application clocks and sync boost are no throttling."""
+"""NVML's reasons (nvmlClocksEventReason*) that make a time unfit. Idle, application clocks and sync boost are no throttling; nor is the
+power cap (0x4): a GPU at full work sits at it, and sides that take turns share it."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,11 @@ class Snapshot:
     throttles: frozenset[str] | None = None
     """GPU: reasons for which the clock is held down now."""
     sm_clock_hz: float | None = None
-    """GPU: clock of the multiprocessors now."""
+    """GPU: clock of the multiprocessors now; None while it idles."""
     gpu_processes: frozenset[int] | None = None
-    """GPU: process ids that compute on it, as the driver numbers them."""
+    """GPU: ids of the processes that compute on it and exist under that id here."""
+    hidden_processes: int | None = None
+    """GPU: how many more compute on it whose ids do not exist here: in a container, ours and others' alike."""
     load: float | None = None
     """Threads running or ready now on the whole machine, this one included (/proc/loadavg)."""
     cores: int | None = None
@@ -62,11 +68,11 @@ class Steadiness:
 
 
 class Watch:
-    """Looks at a machine now and, on `check`, once more. For a GPU look at the start of the warm part, never when idle."""
+    """Looks at a machine now and, on `check`, once more. For a GPU begin when it is warm: an idle one has no clock to compare."""
 
     def __init__(self, machine: Machine, own: Collection[int] = ()) -> None:
         self.machine = machine
-        self.own = frozenset(own) | {os.getpid()}
+        self.own = frozenset(own)
         self.before = look(machine)
 
     def check(self) -> Steadiness:
@@ -75,7 +81,7 @@ class Watch:
 
 
 def watch(machine: Machine, own: Collection[int] = ()) -> Watch:
-    """Begin to watch a machine. `own` are the ids of our processes that may compute on its GPU."""
+    """Begin to watch a machine. `own` are the ids of our processes that compute on its GPU, those that start later included."""
     return Watch(machine, own)
 
 
@@ -96,9 +102,9 @@ def compare(before: Snapshot, after: Snapshot, own: Collection[int] = ()) -> Ste
         change = after.sm_clock_hz / before.sm_clock_hz - 1
         if abs(change) > CLOCK_CHANGE:
             faults.append(f"the SM clock moved by {change:+.1%} to {after.sm_clock_hz / 1e6:.0f} MHz")
-    foreign = ((before.gpu_processes or frozenset()) | (after.gpu_processes or frozenset())) - frozenset(own)
+    foreign = max(_foreign(before, own), _foreign(after, own))
     if foreign:
-        faults.append(f"{len(foreign)} other process(es) compute on the GPU: {', '.join(map(str, sorted(foreign)[:5]))}")
+        faults.append(f"{foreign} other process(es) compute on the GPU")
     if after.load is not None and after.load > cores + 1:  # our own threads may fill the cores, and one looks
         faults.append(f"{after.load:.0f} threads want {cores} cores")
     throttled_s = _grown(before.throttled_s, after.throttled_s)
@@ -111,6 +117,13 @@ def compare(before: Snapshot, after: Snapshot, own: Collection[int] = ()) -> Ste
         return Steadiness(False, tuple(faults))
     seen = (after.throttles, after.sm_clock_hz, after.gpu_processes, after.load, after.throttled_s, after.steal_s)
     return Steadiness(None, ("nothing could be watched here",)) if all(value is None for value in seen) else Steadiness(True)
+
+
+def _foreign(snapshot: Snapshot, own: Collection[int]) -> int:
+    """Processes on the GPU that cannot be ours. Hidden ones are ours as long as there are no more of them than of ours unseen."""
+    seen = snapshot.gpu_processes or frozenset()
+    unseen_own = len(frozenset(own) - seen)
+    return len(seen - frozenset(own)) + max(0, (snapshot.hidden_processes or 0) - unseen_own)
 
 
 def _grown(before: float | None, after: float | None) -> float | None:
@@ -126,10 +139,14 @@ def _gpu(machine: Machine) -> dict[str, Any]:
     if mask is None:
         mask = ask(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", handle)
     processes = ask(nvml, "nvmlDeviceGetComputeRunningProcesses", handle)
+    ids = None if processes is None else [int(process.pid) for process in processes]
+    here = None if ids is None else frozenset(pid for pid in ids if Path(f"/proc/{pid}").exists())
+    idle = mask is not None and mask & _IDLE
     return {
         "throttles": None if mask is None else frozenset(name for bit, name in THROTTLES.items() if mask & bit),
-        "sm_clock_hz": clock_hz(handle, "NVML_CLOCK_SM"),
-        "gpu_processes": None if processes is None else frozenset(int(process.pid) for process in processes),
+        "sm_clock_hz": None if idle else clock_hz(handle, "NVML_CLOCK_SM"),
+        "gpu_processes": here,
+        "hidden_processes": None if ids is None or here is None else len(set(ids) - here),
     }
 
 
@@ -141,14 +158,18 @@ def _processor(root: Path) -> dict[str, Any]:
     stat = _words(root / "proc/stat", "cpu ")
     if stat and len(stat) > 8:
         seen["steal_s"] = int(stat[8]) / os.sysconf("SC_CLK_TCK")
-    for cgroup, unit_s, name in (
-        ("sys/fs/cgroup/cpu.stat", 1e-6, "throttled_usec "),
-        ("sys/fs/cgroup/cpu/cpu.stat", 1e-9, "throttled_time "),
-    ):
-        throttled = _words(root / cgroup, name)
-        if throttled:
-            seen["throttled_s"] = int(throttled[1]) * unit_s
-    return seen
+    throttled = [_throttled_s(text) for text in cgroup_files(root, "cpu", "cpu.stat", "cpu.stat")]
+    known = [value for value in throttled if value is not None]
+    return seen | ({"throttled_s": max(known)} if known else {})
+
+
+def _throttled_s(cpu_stat: str) -> float | None:
+    """Seconds of throttling in a cgroup's cpu.stat: microseconds in version 2, nanoseconds in version 1."""
+    for line in cpu_stat.splitlines():
+        name, _, value = line.partition(" ")
+        if name in ("throttled_usec", "throttled_time") and value.isdecimal():
+            return int(value) * (1e-6 if name == "throttled_usec" else 1e-9)
+    return None
 
 
 def _words(path: Path, start: str) -> list[str] | None:

@@ -7,24 +7,57 @@ from pydantic import Field
 from popcorn.schema.case import Frozen
 
 Outcome = Literal[
-    "correct", "wrong_shape", "wrong_dtype", "wrong_values", "nonfinite", "not_deterministic", "mutated_inputs",
-    "cheated", "compile_error", "runtime_error", "out_of_memory", "timeout", "crash", "rejected",
-    "invalid_reference", "harness_error",
+    "correct",
+    "wrong_shape",
+    "wrong_dtype",
+    "wrong_values",
+    "nonfinite",
+    "not_deterministic",
+    "mutated_inputs",
+    "cheated",
+    "compile_error",
+    "runtime_error",
+    "out_of_memory",
+    "timeout",
+    "crash",
+    "rejected",
+    "invalid_reference",
+    "harness_error",
 ]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 Group = Literal["correct", "wrong", "compile_fail", "timeout", "error"]
 
 _GROUPS: dict[Outcome, Group] = {
-    "correct": "correct", "wrong_shape": "wrong", "wrong_dtype": "wrong", "wrong_values": "wrong",
-    "nonfinite": "wrong", "not_deterministic": "wrong", "mutated_inputs": "wrong", "cheated": "wrong",
-    "compile_error": "compile_fail", "timeout": "timeout",
+    "correct": "correct",
+    "wrong_shape": "wrong",
+    "wrong_dtype": "wrong",
+    "wrong_values": "wrong",
+    "nonfinite": "wrong",
+    "not_deterministic": "wrong",
+    "mutated_inputs": "wrong",
+    "cheated": "wrong",
+    "compile_error": "compile_fail",
+    "timeout": "timeout",
 }
 
 EXIT_CODES: dict[Outcome, int] = {
-    "correct": 0, "wrong_shape": 10, "wrong_dtype": 11, "wrong_values": 12, "nonfinite": 13, "not_deterministic": 14,
-    "mutated_inputs": 15, "cheated": 20, "compile_error": 30, "runtime_error": 31, "out_of_memory": 32, "timeout": 33,
-    "crash": 34, "rejected": 40, "invalid_reference": 41, "harness_error": 50,
+    "correct": 0,
+    "wrong_shape": 10,
+    "wrong_dtype": 11,
+    "wrong_values": 12,
+    "nonfinite": 13,
+    "not_deterministic": 14,
+    "mutated_inputs": 15,
+    "cheated": 20,
+    "compile_error": 30,
+    "runtime_error": 31,
+    "out_of_memory": 32,
+    "timeout": 33,
+    "crash": 34,
+    "rejected": 40,
+    "invalid_reference": 41,
+    "harness_error": 50,
 }
 """Exit code of `popcorn eval` for each outcome; 2 is kept for a mistake in the command itself."""
 

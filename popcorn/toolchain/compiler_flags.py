@@ -8,11 +8,11 @@ from popcorn.toolchain.diagnostics import CompileFailed
 _TAKES_VALUE = {
     "-D", "-U", "-I", "-isystem", "-L", "-l", "-Xptxas", "--ptxas-options", "-Xcompiler", "--compiler-options", "-Xcudafe", "-diag-suppress",
     "--diag-suppress", "-maxrregcount", "--maxrregcount", "-t", "--threads", "-Xlinker", "-include", "-arch", "--gpu-architecture", "-code",
-    "--gpu-code", "-gencode", "--generate-code", "-std", "--std", "-O", "--optimize", "-idirafter",
+    "--gpu-code", "-gencode", "--generate-code", "-std", "--std", "-O", "--optimize",
 }  # fmt: skip
 _HOST = re.compile(
     r"-(?:[DUIlL]\S+|O\w*|g\w*|w|W(?![lpa],)[\w=+#-]*|pedantic|ansi|pthread|std=[\w+]+|m[\w=.,+-]+|f(?!plugin|profile|dump|auto-profile)[\w=.,+-]+"
-    r"|isystem|idirafter|include|Wl,(?:--as-needed|--no-as-needed|-rpath,\S+|-z,\w+|--no-undefined|-O\d|-s)|s|shared|v)"
+    r"|isystem|Wl,(?:--as-needed|--no-as-needed|-rpath,\S+|-z,\w+|--no-undefined|-O\d|-s)|s|shared|v)"
 )
 _CUDA = re.compile(
     r"--?(?:use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda|lineinfo|generate-line-info|restrict|ftz=\w+|prec-div=\w+"
@@ -64,4 +64,6 @@ def _checked(word: str, value: str | None, compiler: str) -> list[str]:
     pattern = _CUDA if compiler == "cuda" else _HOST
     if pattern.fullmatch(word) and not re.search(r"[@;`$|<>]", word):
         return [word]
-    raise CompileFailed(f"the compiler flag {word[:100]!r} is not allowed here: use optimisation, warning, macro, include and library flags.")
+    raise CompileFailed(
+        f"the compiler flag {word[:100]!r} is not allowed here: use optimisation, warning, macro, include and library flags."
+    )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from popcorn.schema.verdict import Diagnostic
 
@@ -36,8 +36,11 @@ _TRITON = re.compile(r"^(?:[\w.]{1,200}:\s*)?at (?P<line>\d{1,9}):\d{1,9}:")
 class CompileFailed(RuntimeError):
     """A candidate's text could not be built. `diagnostics` holds what the compiler said, first errors first."""
 
-    def __init__(self, reason: str, diagnostics: Iterable[Diagnostic] = (), timed_out: bool = False) -> None:
+    def __init__(
+        self, reason: str, diagnostics: Iterable[Diagnostic] = (), timed_out: bool = False, facts: dict[str, Any] | None = None
+    ) -> None:
         super().__init__(reason)
+        self.facts = facts
         self.reason = reason
         self.diagnostics = tuple(diagnostics)
         self.timed_out = timed_out

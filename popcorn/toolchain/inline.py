@@ -44,7 +44,9 @@ def intercept(ask: Ask) -> None:
             built[path] = _import(request["name"], path, request["is_python_module"])
         return built[path]
 
-    def load_inline(name: str, cpp_sources: Any, cuda_sources: Any = None, sycl_sources: Any = None, functions: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def load_inline(
+        name: str, cpp_sources: Any, cuda_sources: Any = None, sycl_sources: Any = None, functions: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
         if args:  # the order of the rest differs between versions of torch
             raise CompileFailed("load_inline takes at most five positional arguments here: name the others.")
         if sycl_sources:

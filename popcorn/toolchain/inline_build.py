@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shlex
 import sys
 import sysconfig
 import time
@@ -20,6 +19,7 @@ from popcorn.toolchain.compiler_flags import checked_flags
 from popcorn.toolchain.diagnostics import CompileFailed, first_error, parse_diagnostics
 from popcorn.toolchain.native import INCLUDE_FOLDER, generate_code
 from popcorn.toolchain.result import BuildResult
+from popcorn.toolchain.tier_errors import is_users_own
 from popcorn.toolchain.torch_install import TorchInstall, find_torch
 
 MAX_TEXT = 2_000_000
@@ -91,14 +91,20 @@ def build_inline(
         key = content_key(plan.key_parts())
     except CompileFailed as failed:
         return BuildResult.failed(language, "extension", failed, seconds=time.monotonic() - start)
-    return BuildResult.from_cache(cache, key, lambda folder: plan.make(folder, timeout_s), language=language, kind="extension", file=f"{asked.name}.so")
+    return BuildResult.from_cache(
+        cache, key, lambda folder: plan.make(folder, timeout_s), language=language, kind="extension", file=f"{asked.name}.so"
+    )
 
 
 def answer(result: BuildResult) -> dict[str, Any]:
     """The plain-JSON reply for the child: {"path", …} or {"error", "diagnostics"}."""
     if result.ok:
         return {"path": str(result.path), "tier": result.tier, "seconds": result.seconds, "cached": result.cached, "key": result.key}
-    return {"error": result.reason, "diagnostics": [item.model_dump() for item in result.diagnostics], "timed_out": result.failure == "timeout"}
+    return {
+        "error": result.reason,
+        "diagnostics": [item.model_dump() for item in result.diagnostics],
+        "timed_out": result.failure == "timeout",
+    }
 
 
 def _validated(request: dict[str, Any]) -> InlineRequest:
@@ -151,6 +157,7 @@ class _Plan:
         """Try the tiers in order. Raises CompileFailed with the last tier's errors."""
         deadline = time.monotonic() + timeout_s
         tried: list[dict[str, Any]] = []
+        first: CompileFailed | None = None
         for tier in self.tiers:
             start = time.monotonic()
             work = folder / tier
@@ -160,10 +167,12 @@ class _Plan:
             if failure is None:
                 (work / f"{self.request.name}.so").rename(folder / f"{self.request.name}.so")
                 return {"tier": tier, "tiers": tried, "diagnostics": []}
-            if failure.timed_out or tier == self.tiers[-1]:
-                raise failure
-            if tier == header_tiers.STABLE and header_tiers.is_users_own(failure.diagnostics, self.texts, self.torch, self._search()):
-                raise failure
+            own = tier == header_tiers.STABLE and is_users_own(failure.diagnostics, self.texts, self.torch, work, self.gpp)
+            if failure.timed_out and first is not None:
+                raise CompileFailed(f"{failure.reason}; before that: {first.reason}", first.diagnostics, True, {"tiers": tried})
+            if own or failure.timed_out or tier == self.tiers[-1]:
+                raise CompileFailed(failure.reason, failure.diagnostics, failure.timed_out, {"tiers": tried})
+            first = first or failure
         raise AssertionError("the full tier is always tried")
 
     def _attempt(self, tier: str, folder: Path, deadline: float) -> CompileFailed | None:
@@ -216,7 +225,8 @@ class _Plan:
         )
 
     def _compile(self, tier: str, source: str) -> list[str]:
-        common = [f"-DTORCH_EXTENSION_NAME={self.request.name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *self.includes, *self._header_folders(tier)]
+        common = [f"-DTORCH_EXTENSION_NAME={self.request.name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *self._header_folders(tier)]
+        common += self.includes
         if source.endswith(".cu"):
             assert self.nvcc is not None
             standard = [] if any("-std=" in flag for flag in self.cuda_flags) else [self.torch.standard]
@@ -230,7 +240,7 @@ class _Plan:
         python = sysconfig.get_path("include", scheme="posix_prefix")
         torch = [str(folder) for folder in self.torch.include_folders]
         if tier == header_tiers.STABLE:
-            half = ["-DPOPCORN_HALF", "-idirafter", torch[0]] if self.half else []
+            half = ["-DPOPCORN_HALF", "-isystem", torch[0]] if self.half else []
             return [f"-I{INCLUDE_FOLDER / 'stable'}", f"-I{INCLUDE_FOLDER}", *half, "-isystem", python]
         light = [f"-I{INCLUDE_FOLDER / 'per_operator'}", f"-I{INCLUDE_FOLDER}", "-I."] if tier == header_tiers.PER_OPERATOR else []
         return [*light, *(part for folder in (*torch, python) for part in ("-isystem", folder))]
@@ -242,10 +252,6 @@ class _Plan:
             names = ["torch_cpu", "torch_cuda" if cuda else ""]
         libraries = [f"-l{name}" for name in names if name and self.torch.has_library(name)]
         return [f"-L{self.torch.library_folder}", *libraries, *([f"-L{cuda_home() / 'lib64'}", "-lcudart"] if cuda else [])]
-
-    def _search(self) -> header_tiers.HeaderSearch:
-        folders = [self.torch.include_folders[0], Path(sysconfig.get_path("include")), Path("/usr/include/c++"), Path("/usr/include/x86_64-linux-gnu")]
-        return header_tiers.HeaderSearch([*folders, *([cuda_home() / "include"] if self.request.cuda else [])])
 
 
 def _failure(ran: Ran) -> CompileFailed:
@@ -260,8 +266,3 @@ def _headers_hash() -> str:
     for path in sorted(INCLUDE_FOLDER.rglob("*.h")):
         digest.update(str(path.relative_to(INCLUDE_FOLDER)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
-
-
-def shown_command(command: list[str]) -> str:
-    """A command as a person would type it."""
-    return shlex.join(command)

@@ -208,7 +208,7 @@ def _has_cuda(call: ast.Call) -> bool:
         if keyword.arg is None:
             return True
         value = keyword.value
-        empty = isinstance(value, ast.Constant) and not value.value or isinstance(value, ast.List | ast.Tuple) and not value.elts
+        empty = (isinstance(value, ast.Constant) and not value.value) or (isinstance(value, ast.List | ast.Tuple) and not value.elts)
         if keyword.arg in ("cuda_sources", "with_cuda") and not empty:
             return True
     return False

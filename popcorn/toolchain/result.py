@@ -86,4 +86,5 @@ class BuildResult:
             diagnostics=failed.diagnostics,
             reason=failed.reason,
             failure="timeout" if failed.timed_out else "compile_error",
+            facts=failed.facts,
         )

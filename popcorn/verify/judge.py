@@ -38,19 +38,25 @@ def judge(errors: OutputErrors, floor: float) -> Failure | None:
     """None when the output passes; else the outcome and the reason with figures."""
     if errors.exact:
         if errors.unequal:
-            return Failure("wrong_values", f"{errors.output}: {errors.unequal} of {errors.elements} elements differ; integers must be equal")
+            return Failure(
+                "wrong_values", f"{errors.output}: {errors.unequal} of {errors.elements} elements differ; integers must be equal"
+            )
         if errors.repeat:
             return Failure("not_deterministic", f"{errors.output}: two runs on the same inputs differ in {errors.repeat:.0f} elements")
         return None
     if errors.nonfinite:
-        return Failure("nonfinite", f"{errors.output}: {errors.nonfinite} of {errors.elements} elements are NaN or infinite; the truth is finite")
+        return Failure(
+            "nonfinite", f"{errors.output}: {errors.nonfinite} of {errors.elements} elements are NaN or infinite; the truth is finite"
+        )
     assert errors.candidate is not None
     for statistic, name in (("largest", "largest"), ("p999", "99.9th percentile"), ("mean", "mean")):
         value, limit = getattr(errors.candidate, statistic), bound(errors, statistic, floor)
         if not value <= limit:
             return Failure("wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max(rms, |truth|))")
     if errors.repeat is not None and errors.repeat > bound(errors, "largest", floor):
-        return Failure("not_deterministic", f"{errors.output}: two runs on the same inputs differ by {errors.repeat:.3g}; {floor:.0e} is allowed")
+        return Failure(
+            "not_deterministic", f"{errors.output}: two runs on the same inputs differ by {errors.repeat:.3g}; {floor:.0e} is allowed"
+        )
     return None
 
 
@@ -87,5 +93,3 @@ def _merge(old: Precision, new: Precision) -> Precision:
     }
     cosines = [row.cosine for row in (old, new) if row.cosine is not None]
     return kept.model_copy(update={**larger, "cosine": min(cosines, default=None)})
-
-

@@ -8,21 +8,16 @@ import threading
 from pathlib import Path
 
 from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings
+from popcorn.devices.host import cache_folder
 from popcorn.devices.probe import probe
+from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
 from popcorn.worker.lanes import WorkLane
-from popcorn.worker.nursery import Child, Nursery
+from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 
 _SHARED_MEMORY = Path("/dev/shm")
 _DEFAULT_CACHE_BYTES = 32 << 20
-
-
-def cache_folder() -> Path:
-    """Where everything is written: $POPCORN_CACHE_DIR, else the platform's cache folder."""
-    from platformdirs import user_cache_path
-
-    return Path(os.environ.get("POPCORN_CACHE_DIR") or user_cache_path("popcorn"))
 
 
 class Bench:
@@ -36,8 +31,10 @@ class Bench:
         self.builds = BuildCache(self.cache / "builds")
         self.nursery = Nursery(self.threads)
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
-        self.device_lane = WorkLane("device", 1)
-        self.ceilings: Ceilings | None = load_ceilings(self.machine, self.cache / "machines")
+        self.device_lane = WorkLane(
+            "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
+        )
+        self.ceilings: Ceilings | None = load_ceilings(self.machine, self.cache / "ceilings")
         parent = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="popcorn-", dir=parent))
         self._lock = threading.Lock()
@@ -72,14 +69,16 @@ class Bench:
         env["TORCHINDUCTOR_CACHE_DIR"] = str(private / "inductor" if role == "candidate" else self.cache / "inductor")
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
-        child.ask(
-            {
-                "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
-                "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
-                "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
-            },
-            timeout_s=60,
-        )  # fmt: skip
+        introduction = {
+            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
+            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
+            "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
+        }  # fmt: skip
+        try:
+            child.ask(introduction, timeout_s=60)
+        except (ChildDied, DeadlinePassed) as error:
+            child.kill()
+            raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
         return child
 
     def machine_with_ceilings(self) -> Machine:
@@ -91,8 +90,8 @@ class Bench:
 
     def keep_ceilings(self, ceilings: Ceilings) -> None:
         """Remember ceilings measured on this machine."""
-        self.ceilings = ceilings
-        save_ceilings(ceilings, self.machine, self.cache / "machines")
+        save_ceilings(ceilings, self.machine, self.cache / "ceilings")
+        self.ceilings = load_ceilings(self.machine, self.cache / "ceilings") or ceilings
 
     def close(self) -> None:
         """End the zygote and all children, empty the lanes, remove temporary files."""

@@ -40,6 +40,8 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     with contextlib.suppress(OSError):
         os.nice(-10)  # every side alike, where it is allowed: other work on the machine disturbs the clock less
     device = message["device"]
+    if device.startswith("cuda"):
+        torch.empty(1, device=device)  # the driver opens what it needs before any fence closes
     if role == "candidate":
         server: Oracle | Side = Side(role, device, message["cache_bytes"], folder, _asker(channel))
         missing = _close_sandbox(message, folder)
@@ -51,8 +53,6 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     else:
         server, missing = Oracle(device, Path(message["shared"])), []
         sandbox.hide_memory()
-    if device.startswith("cuda"):
-        torch.empty(1, device=device)
     channel.send({"ready": True, "missing": missing})
     return server
 

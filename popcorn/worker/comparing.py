@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from popcorn.measure.stats import compared, interval, medians
+from popcorn.measure.steadiness import Steadiness, Watch
 from popcorn.measure.timing import SHORT_S, WINDOW_S
 from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Interval, Samples, Timing
@@ -21,6 +23,7 @@ from popcorn.worker.session import Refused, Session
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
 PLANT = 1.05
 JUDGED_SHARE = 0.1
+WARM_S = 0.2
 _CLOCK_SLACK = 1.3
 _MAX_PER_WINDOW = 128
 _MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
@@ -51,6 +54,7 @@ class Taken:
     parent_s: float | None = None
     method: str = ""
     blocks: int = 0
+    steadiness: Steadiness = field(default_factory=lambda: Steadiness(None))
 
 
 class Launch:
@@ -64,11 +68,16 @@ class Launch:
         self.sets: dict[str, Any] = {}
         question = session.question(session.opened["nominal"], "launch", index)
         trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False, "conditioning": False})
-        for side in sides:
-            if side != PLANTED:
-                self.children[side] = self._start(side, trial, question)
+        started = [side for side in sides if side != PLANTED]
+        with ThreadPoolExecutor(len(started)) as pool:
+            children = [pool.submit(self._start, side, trial, question) for side in started]
+            wait(children)
+        for side, child in zip(started, children, strict=True):
+            self.children[side] = child.result()
         if PLANTED in sides:
             self.children[PLANTED] = self.children[CONTROL]
+        for side in started:
+            self._warm(side, self.children[side])
 
     def _start(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> Child:
         session = self.session
@@ -83,10 +92,12 @@ class Launch:
         ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})
         ask(child, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]})
         ask(child, {"do": "short", "short": self.pace.short})
-        # warm until steady: at least 200 ms of calls before the first block
-        warm = _warm_times(ask(child, {"do": "warm", "seconds": 0.2}), side)
-        self.taken.warm.setdefault(side, []).append(warm)
         return child
+
+    def _warm(self, side: str, child: Child) -> None:
+        """At least 200 ms of calls before the first block, one side at a time."""
+        ask = self._ask_candidate if side == CANDIDATE else self.session.ask
+        self.taken.warm.setdefault(side, []).append(_warm_times(ask(child, {"do": "warm", "seconds": WARM_S}), side))
 
     def prepare(self, block: int) -> None:
         self.block = block
@@ -159,7 +170,9 @@ class Launch:
             reply = ask(child, {"do": "lump", "count": count, "forward_seed": self.questions[0]["forward_seed"], **room})
             walls[count] = time.monotonic() - began
             if not trusted:
-                judge_results(self.session, self.trials, self.taken, [self.questions[(count - 1) % len(self.questions)]], [reply.get("tree")])
+                judge_results(
+                    self.session, self.trials, self.taken, [self.questions[(count - 1) % len(self.questions)]], [reply.get("tree")]
+                )
         return max(0.0, walls[many] - walls[few]) / (many - few)
 
     def _ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
@@ -247,7 +260,10 @@ def _compare(session: Session, trials: Trials, sides: list[str]) -> tuple[Turns,
         finally:
             launch.close()
 
-    return take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress), taken, pace
+    watch = Watch(session.bench.machine)
+    turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
+    taken.steadiness = watch.check()
+    return turns, taken, pace
 
 
 def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str]) -> Pace:
@@ -281,9 +297,11 @@ def _plan(session: Session, pace: Pace, sides: int) -> Plan:
 
 def _timing(session: Session, turns: Turns, taken: Taken, first_call_s: float | None, pace: Pace, side: str) -> Timing:
     speedup = turns.ratio(BASELINE, side)
-    control = _control(turns)
+    control = _control(turns, taken.steadiness)
     instrument = "cupti activity" if pace.short else "cuda events" if session.bench.cuda else "perf_counter"
-    taken.method = f"{instrument}, {turns.rounds} launches × {taken.blocks} blocks × {pace.windows} windows of {pace.per_window}, turns ABBA, cold"
+    taken.method = (
+        f"{instrument}, {turns.rounds} launches × {taken.blocks} blocks × {pace.windows} windows of {pace.per_window}, turns ABBA, cold"
+    )
     return Timing(
         candidate=_samples(turns, side, taken, first_call_s),
         baseline=_samples(turns, BASELINE, taken, None),
@@ -296,13 +314,13 @@ def _timing(session: Session, turns: Turns, taken: Taken, first_call_s: float | 
     )
 
 
-def _control(turns: Turns) -> Control:
+def _control(turns: Turns, steadiness: Steadiness) -> Control:
     """The reference against itself, and a slowdown of known size, both taken among the same blocks."""
     if CONTROL not in turns.samples:
-        return Control(reason="not taken in this run")
+        return Control(reason="not taken in this comparison")
     aa, planted = turns.ratio(CONTROL, BASELINE), turns.ratio(PLANTED, BASELINE)
     noise = abs(aa.value - 1)
-    reasons = []
+    reasons = list(steadiness.reasons) if steadiness.fit is False else []
     if not aa.low <= 1 <= aa.high:
         reasons.append(f"the reference against itself gives {aa.value:.4f} [{aa.low:.4f}, {aa.high:.4f}], which excludes 1")
     if planted.low <= 1 + noise:
@@ -341,18 +359,23 @@ def speedup_over_compiled(timing: Timing, compiled_over_eager: Interval) -> Inte
 def _checked_samples(samples: Any, pace: Pace, side: str) -> list[float]:
     good = isinstance(samples, list) and len(samples) == pace.windows
     if not good or not all(type(s) in (int, float) and 0 < s < 1e6 for s in samples):
-        raise Refused("cheated" if side == CANDIDATE else "harness_error", f"clock: the times of a block are not possible: {str(samples)[:200]}", "timing")
+        raise Refused(
+            "cheated" if side == CANDIDATE else "harness_error",
+            f"clock: the times of a block are not possible: {str(samples)[:200]}",
+            "timing",
+        )
     return [float(s) for s in samples]
 
 
 def _warm_times(reply: dict[str, Any], side: str) -> dict[str, float]:
-    times = {name: reply.get(name) for name in ("time_s", "host_s")}
+    times: dict[str, Any] = {name: reply.get(name) for name in ("time_s", "host_s")}
     if not all(type(t) in (int, float) and 0 < t < 1e6 for t in times.values()):
-        raise Refused("cheated" if side == CANDIDATE else "harness_error", f"clock: warm times are not possible: {str(times)[:200]}", "timing")
-    return {name: float(t) for name, t in times.items()}  # type: ignore[arg-type]
+        raise Refused(
+            "cheated" if side == CANDIDATE else "harness_error", f"clock: warm times are not possible: {str(times)[:200]}", "timing"
+        )
+    return {name: float(t) for name, t in times.items()}
 
 
 def _oracle(session: Session) -> Child:
     assert session.oracle is not None
     return session.oracle
-

@@ -42,7 +42,12 @@ def find_baseline(session: Session, store: Store) -> Record | None:
 def _measure(session: Session, trials: Trials) -> Record:
     problem = session.request.problem
     subject = Subject(
-        problem=problem.id, problem_hash=problem.hash, implementation="compile", language="torch", name="torch.compile(Model)", reference=problem.source
+        problem=problem.id,
+        problem_hash=problem.hash,
+        implementation="compile",
+        language="torch",
+        name="torch.compile(Model)",
+        reference=problem.source,
     )
     try:
         timing = time_compiled(session, trials)
@@ -51,5 +56,8 @@ def _measure(session: Session, trials: Trials) -> Record:
         verdict, measurement = refused.verdict(), Measurement()
     except HarnessFailure as failure:
         # torch.compile itself fell over: that is an answer about torch.compile, not about us
-        verdict, measurement = Verdict(outcome="runtime_error", reason=f"torch.compile fails: {failure}"[:1000], stage="load"), Measurement()
+        verdict, measurement = (
+            Verdict(outcome="runtime_error", reason=f"torch.compile fails: {failure}"[:1000], stage="load"),
+            Measurement(),
+        )
     return make_record(session, "baseline", subject, verdict, Build(), measurement, {}, None)

@@ -1,6 +1,7 @@
 """What else does it cost? Memory, launches, energy, hardware counters of one call, for the candidate and the reference. Runs in the parent."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from popcorn.devices.ceilings import Ceilings
 from popcorn.devices.specs import find
 from popcorn.measure.counters import collect_counters
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
-from popcorn.measure.roofline import place, under_the_floor
+from popcorn.measure.roofline import impossible_below, place, under_the_floor
 from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
 from popcorn.units import show_time
 from popcorn.worker.comparing import BASELINE, CANDIDATE, Launch, Pace, Taken
@@ -46,15 +47,23 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
 
 def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline) -> None:
     """A time that the machine's own ceilings do not allow. Only where the data is too large to have stayed in a cache."""
+    machine = session.bench.machine_with_ceilings()
+    spec = find(machine.device_name, machine.pci_id)
     large = (roofline.min_bytes or 0) >= 4 * session.bench.cache_bytes
-    if large and under_the_floor(timing.candidate.time_s, roofline.floor_s):
-        floor, time = show_time(roofline.floor_s), show_time(timing.candidate.time_s)
-        raise Refused("cheated", f"speed_of_light: {time} a call is under the {floor} that this machine needs for the declared work", "counting")
+    floor_s = impossible_below(roofline.min_bytes, roofline.flops, session.request.precision, machine, spec)
+    if large and under_the_floor(timing.candidate.time_s, floor_s):
+        floor, time = show_time(floor_s), show_time(timing.candidate.time_s)
+        raise Refused(
+            "cheated", f"speed_of_light: {time} a call is under the {floor} that this machine needs for the declared work", "counting"
+        )
 
 
 def _ask_both(session: Session, launch: Launch, message: dict[str, Any]) -> Pair:
-    candidate = session.ask_candidate(launch.children[CANDIDATE], message, "counting")
-    return Pair(candidate, session.ask(launch.children[BASELINE], message))
+    """Both sides at once: nothing is timed here."""
+    with ThreadPoolExecutor(2) as pool:
+        candidate = pool.submit(session.ask_candidate, launch.children[CANDIDATE], message, "counting")
+        baseline = pool.submit(session.ask, launch.children[BASELINE], message)
+        return Pair(candidate.result(), baseline.result())
 
 
 def _memory(pair: Pair) -> Memory:
@@ -97,13 +106,16 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
         once_s = (timing.candidate if side == CANDIDATE else timing.baseline).time_s
 
         def burst(seconds: float, side: str = side, once_s: float = once_s) -> int:
-            message = {"do": "burst", "seconds": seconds, "chunk": max(1, int(0.02 / once_s))}
+            chunk = max(1, int(0.02 / once_s))
+            message = {"do": "burst", "seconds": seconds, "chunk": chunk}
             if side == BASELINE:
                 return int(session.ask(launch.children[side], message)["calls"])
             calls = session.ask_candidate(launch.children[side], message, "counting", seconds + session.request.timeout_s).get("calls")
-            if type(calls) is not int or not 0 < calls < 1.5 * seconds / timing.candidate.low_s + message["chunk"] + 10:
+            if type(calls) is not int or not 0 < calls < 1.5 * seconds / timing.candidate.low_s + chunk + 10:
                 # more calls than its own measured time allows would make each look cheap
-                raise Refused("cheated", f"clock: {calls} calls in {seconds} s are claimed, at {timing.candidate.time_s:.3g} s a call", "counting")
+                raise Refused(
+                    "cheated", f"clock: {calls} calls in {seconds} s are claimed, at {timing.candidate.time_s:.3g} s a call", "counting"
+                )
             return calls
 
         readings[side] = measure_energy(burst, meter, seconds=_BURST_S)

@@ -102,7 +102,10 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
     if not trial["aliases"] and ran.get("aliases_input"):
         return Failure("wrong_values", f"{ran['aliases_input'][0]} shares memory with an input; return a tensor of its own")
     if not trial["aliases"] and ran.get("shared_output"):
-        return Failure("wrong_values", f"{ran['shared_output'][0]} shares memory with the previous call's result, which it overwrites; return a fresh tensor")
+        return Failure(
+            "wrong_values",
+            f"{ran['shared_output'][0]} shares memory with the previous call's result, which it overwrites; return a fresh tensor",
+        )
     trees = ran.get("trees")
     if not isinstance(trees, list) or not trees:
         return Failure("runtime_error", "the candidate's process answered out of form")

@@ -1,23 +1,19 @@
 """Lanes: a build lane of N workers, and one strict queue a device. Every piece of work knows how long it waited and how long it ran."""
 
+import fcntl
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from popcorn.schema.record import Lane
 
 T = TypeVar("T")
-
-
-@dataclass
-class Worked:
-    """A result with its times in the lane."""
-
-    result: object
-    lane: Lane
 
 
 @dataclass
@@ -37,10 +33,14 @@ class Usage:
 
 
 class WorkLane:
-    """First in, first out, over `width` workers. With width 1 it is the device lane: one piece of work at a time, in arrival order."""
+    """First in, first out, over `width` workers. With width 1 it is the device lane: one piece of work at a time, in arrival order.
 
-    def __init__(self, name: str, width: int):
+    A `lock` file makes the lane the only one of its kind on the machine: two processes never measure on one device at once.
+    """
+
+    def __init__(self, name: str, width: int, lock: Path | None = None):
         self.name = name
+        self._lock_path = lock
         self.usage = Usage()
         self._pool = ThreadPoolExecutor(max_workers=width, thread_name_prefix=name)
 
@@ -49,12 +49,13 @@ class WorkLane:
         arrived = time.monotonic()
 
         def run() -> tuple[T, Lane]:
-            began = time.monotonic()
-            try:
-                return work(), self._done(arrived, began)
-            except BaseException:
-                self._done(arrived, began)
-                raise
+            with self._whole_machine():
+                began = time.monotonic()
+                try:
+                    return work(), self._done(arrived, began)
+                except BaseException:
+                    self._done(arrived, began)
+                    raise
 
         return self._pool.submit(run)
 
@@ -65,6 +66,19 @@ class WorkLane:
     def close(self) -> None:
         """No new work; what waits is dropped, what runs is finished."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    @contextmanager
+    def _whole_machine(self) -> Iterator[None]:
+        """Waits for other processes of Popcorn that use the same device; the wait counts as queue."""
+        if self._lock_path is None:
+            yield
+            return
+        handle = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def _done(self, arrived: float, began: float) -> Lane:
         lane = Lane(queue_s=began - arrived, run_s=time.monotonic() - began)

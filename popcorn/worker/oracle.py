@@ -164,7 +164,9 @@ class Oracle:
             cotangents, differentiable = self._cotangents_like(inputs, question)
             reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
-            judged.append({"unfit": unfit, "structure": None, "outputs": []} if unfit else {"unfit": None, **self._judge([tree], message["floor"])})
+            judged.append(
+                {"unfit": unfit, "structure": None, "outputs": []} if unfit else {"unfit": None, **self._judge([tree], message["floor"])}
+            )
         return {"judged": judged}
 
     def do_judge(self, message: dict) -> dict:
@@ -276,7 +278,10 @@ class Oracle:
         except Exception as error:  # a reference that insists on float32 somewhere inside
             if isinstance(error, torch.OutOfMemoryError):
                 raise
-            self._truth_dtype, self._truth_reason = torch.float32, f"the reference does not run in float64: {type(error).__name__}: {error}"[:300]
+            self._truth_dtype, self._truth_reason = (
+                torch.float32,
+                f"the reference does not run in float64: {type(error).__name__}: {error}"[:300],
+            )
             wide = reference
         if _nonfinite(wide):
             return "the truth is NaN or infinite"

@@ -106,7 +106,12 @@ class Session:
             path = folder / Path(self.request.name).name
         memory = None if self.bench.cuda else int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
         child = self._keep(self.bench.start("candidate", folder, self.shared, self.candidate_hash, memory))
-        message = {"do": "import", "path": str(path), "language": self.request.language, "library": str(self.built.path) if self.built.path else None}
+        message = {
+            "do": "import",
+            "path": str(path),
+            "language": self.request.language,
+            "library": str(self.built.path) if self.built.path else None,
+        }
         timeout = self.request.build_timeout_s if stage == "build" else self.request.timeout_s
         self.ask_candidate(child, message, stage, timeout, self._serve_build)
         return child
@@ -124,10 +129,10 @@ class Session:
         """A load_inline call of the candidate: compiled here, in the parent, where the cache may be written."""
         self.progress(f"building {str(request.get('name', ''))[:40]}")
         machine = self.bench.machine
-        result = build_inline(request, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
+        plain = {name: value for name, value in request.items() if name != "request"}
+        result = build_inline(plain, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
         self.builds.append(result.record())
         told = answer(result)
-        plain = {name: value for name, value in request.items() if name != "request"}
         self.answers[json.dumps(plain, sort_keys=True)] = told
         return told
 
@@ -138,7 +143,9 @@ class Session:
         try:
             reply = child.ask(message, timeout_s)
         except DeadlinePassed as error:
-            raise Refused("invalid_reference", f"the reference gave no answer to {message['do']!r} in {error.seconds:g} s", "load") from None
+            raise Refused(
+                "invalid_reference", f"the reference gave no answer to {message['do']!r} in {error.seconds:g} s", "load"
+            ) from None
         except ChildDied as error:
             raise HarnessFailure(f"the reference's process died at {message['do']!r}: {error.describe()}. {error.output[-500:]}") from None
         failed = reply.get("failed")
@@ -160,7 +167,9 @@ class Session:
             raise Refused("timeout", f"{message['do']!r} did not end within {error.seconds:g} s", stage) from None
         except ChildDied as error:
             said = " ".join(error.output.split())[-300:]
-            raise Refused("crash", f"the process ended at {message['do']!r} with {error.describe()}" + (f": {said}" if said else ""), stage) from None
+            raise Refused(
+                "crash", f"the process ended at {message['do']!r} with {error.describe()}" + (f": {said}" if said else ""), stage
+            ) from None
         failed = reply.get("failed")
         if isinstance(failed, dict):
             outcome = failed.get("outcome")

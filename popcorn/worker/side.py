@@ -320,8 +320,8 @@ def _stash(old: Any, result: Any, aliens: list[str]) -> Any:
         olds = old if isinstance(old, (list, tuple)) and len(old) == len(result) else [None] * len(result)
         return type(result)(_stash(o, item, aliens) for o, item in zip(olds, result, strict=True))
     if isinstance(result, dict):
-        olds = old if isinstance(old, dict) else {}
-        return {key: _stash(olds.get(key), item, aliens) for key, item in result.items()}
+        named = old if isinstance(old, dict) else {}
+        return {key: _stash(named.get(key), item, aliens) for key, item in result.items()}
     if type(result) is torch.Tensor or type(result) is torch.nn.Parameter:
         fits = type(old) is torch.Tensor and old.shape == result.shape and old.dtype == result.dtype and old.device == result.device
         if fits:

@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
 
 from popcorn.worker import sandbox
@@ -33,11 +34,11 @@ def main(control_fd: int) -> None:
     jobs: set[int] = set()
     try:
         while True:
-            ready, _, _ = select.select([control, wake_read], [], [])
+            ready = select.select([control.fileno(), wake_read], [], [])[0]
             if wake_read in ready:
                 os.read(wake_read, 4096)
                 _reap(control, jobs)
-            if control in ready and not _serve(control, jobs, (wake_read, wake_write)):
+            if control.fileno() in ready and not _serve(control, jobs, (wake_read, wake_write)):
                 return
     finally:
         for pid in list(jobs):
@@ -107,7 +108,7 @@ def _become_child(control: socket.socket, fds: list[int], wake: tuple[int, int])
         code = child.live(Channel(socket.socket(fileno=channel_fd)))
     except BaseException as error:  # the last line of a process: nothing may escape into the zygote's loop
         with contextlib.suppress(BaseException):
-            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            traceback.print_exception(error, limit=-6)
     finally:
         os._exit(code)
 

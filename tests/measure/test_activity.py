@@ -1,13 +1,14 @@
 """Matching of device records to calls, on made-up Kineto events."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popcorn.measure.activity import CallActivity, NoDeviceRecord, StrayActivity, assign, measure_spans
+from popcorn.measure.activity import CallActivity, NoDeviceRecord, StrayActivity, _read, assign, measure_spans
 
 LABEL = "popcorn.abc"
 
@@ -147,9 +148,39 @@ def test_a_call_without_a_record_has_no_span():
     assert CallActivity(()).busy_s == 0
 
 
+def test_our_ranges_are_read_from_a_real_session():
+    """The host's half of the matching, on events that torch's profiler really gives."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        for index in range(3):
+            with record_function(f"{LABEL}.between"):
+                torch.ones(4)
+            with record_function(f"{LABEL}.call.{index}"):
+                torch.ones(64).sin()
+    records, ranges = _read(profiler.profiler.kineto_results.events(), LABEL)
+    assert records == [], "operators on the host are no device work"
+    assert {name for name in ranges if name.startswith("call")} == {"call.0", "call.1", "call.2"} and len(ranges) == 6
+    ordered = sorted(ranges.values())
+    assert all(end > start for start, end in ordered)
+    assert all(end <= start for (_, end), (start, _) in pairwise(ordered)), "ranges do not overlap"
+
+
 def test_a_cpu_has_no_device_records():
     with pytest.raises(NoDeviceRecord, match="CPU"):
         measure_spans([lambda: None], "cpu")
+
+
+@pytest.mark.parametrize("as_seen", [list, older], ids=["typed", "untyped"])
+def test_a_correlation_of_zero_matches_nothing(as_seen):
+    events = [*KNOWN, span("call.0", 100, 200), launch(110, 0, "cudaStreamIsCapturing"), span("call.1", 210, 300), work(250, 260, 0)]
+    assert [len(call.records) for call in assign(as_seen(events), LABEL, 2)] == [0, 1]
+
+
+def test_an_unknown_kind_of_device_activity_counts_as_work():
+    events = [*KNOWN, span("call.0", 100, 200), launch(110, 7), work(120, 130, 7), work(130, 190, 7, "new engine", "gpu_something_new")]
+    assert assign(events, LABEL, 1)[0].span_s == pytest.approx(70e-9)
 
 
 def test_hostile_names_are_cut():

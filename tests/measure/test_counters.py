@@ -201,6 +201,8 @@ def test_a_hanging_command_is_killed_with_its_children(fake_ncu):
     call = collect_counters(["true"], os.environ, 1.5, folder)
     assert "within 1.5 s" in call.reason and time.monotonic() - started < 10
     status = Path(f"/proc/{(folder / 'child').read_text()}/stat")
+    while time.monotonic() - started < 10 and status.exists() and status.read_text().split()[2] != "Z":
+        time.sleep(0.02)
     assert not status.exists() or status.read_text().split()[2] == "Z"
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popcorn.devices.specs import find
-from popcorn.measure.roofline import ceilings, place, under_the_floor
+from popcorn.measure.roofline import ceilings, impossible_below, place, under_the_floor
 from popcorn.schema.machine import Machine
 from popcorn.schema.measurement import Counters, Kernel
 
@@ -81,6 +81,15 @@ def test_few_warps_that_reach_nothing_are_bound_by_latency():
     assert place(1e9, 1e9, 1e-2, "float32", MEASURED, H200, few).bound == "latency"
     full = few.model_copy(update={"compute_utilisation": 0.9})
     assert place(1e9, 1e9, 1e-2, "float32", MEASURED, H200, full).bound == "compute"
+
+
+def test_a_low_measured_ceiling_does_not_accuse_honest_work():
+    slow = BARE.model_copy(update={"bandwidth_bytes_per_s": 1e12, "flop_per_s": {"bfloat16": 800e12}})
+    floor_s = impossible_below(4.8e9, 1e9, "bfloat16", slow, H200)
+    assert floor_s == pytest.approx(1e-3), "the datasheet's bandwidth"
+    assert place(4.8e9, 1e9, 2e-3, "bfloat16", slow, H200).floor_s == pytest.approx(4.8e-3)
+    assert not under_the_floor(2e-3, floor_s) and under_the_floor(0.5e-3, floor_s)
+    assert impossible_below(1e9, 1e9, "int4", BARE, None) is None
 
 
 def test_unknown_is_never_under_the_floor():

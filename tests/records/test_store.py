@@ -109,7 +109,7 @@ def test_an_unknown_id_is_answered_with_the_nearest_or_the_last_or_how_to_make_o
 
 
 def test_a_file_truncated_at_any_byte_of_its_last_line_loses_that_line_alone_and_says_so(tmp_path):
-    first, last = make_record(made="2025-11-01T00:00:00+00:00"), make_record("timeout", made="2025-11-02T00:00:00+00:00")
+    first, last = (make_record("timeout", made=f"2025-11-0{day}T00:00:00+00:00") for day in (1, 2))
     store = Store(tmp_path / "whole")
     store.extend([first, last])
     whole = only_file(store).read_bytes()

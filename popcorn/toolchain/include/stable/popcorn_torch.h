@@ -13,10 +13,8 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <initializer_list>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>

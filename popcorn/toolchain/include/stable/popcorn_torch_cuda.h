@@ -88,14 +88,15 @@ namespace at::cuda {
 using namespace c10::cuda;
 
 inline cudaDeviceProp* getCurrentDeviceProperties() {
-  static thread_local std::vector<std::unique_ptr<cudaDeviceProp>> known;
-  const size_t index = static_cast<size_t>(c10::cuda::current_device());
-  if (known.size() <= index) known.resize(index + 1);
-  if (!known[index]) {
-    known[index] = std::make_unique<cudaDeviceProp>();
-    c10::cuda::check(cudaGetDeviceProperties(known[index].get(), static_cast<int>(index)), __FILE__, __LINE__);
+  static thread_local cudaDeviceProp known[64];
+  static thread_local bool asked[64];
+  const int index = c10::cuda::current_device();
+  if (index < 0 || index >= 64) popcorn::fail("device index ", index, " is out of range");
+  if (!asked[index]) {
+    c10::cuda::check(cudaGetDeviceProperties(&known[index], index), __FILE__, __LINE__);
+    asked[index] = true;
   }
-  return known[index].get();
+  return &known[index];
 }
 }  // namespace at::cuda
 

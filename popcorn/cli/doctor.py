@@ -1,0 +1,63 @@
+"""`popcorn doctor`: what this machine is, what works on it, what does not, and the fix. Starts without torch."""
+
+import json as json_text
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from popcorn.devices.facts import Fact, gather
+from popcorn.schema.machine import Machine
+
+WIDTH = 80
+_COLOURS = {"works": "green", "absent": "yellow", "does not apply": "dim"}
+_MARKS = {"works": "works", "absent": "no", "does not apply": "—"}
+
+
+def doctor(
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    measure: Annotated[bool, typer.Option("--measure", help="Measure bandwidth and flop rates first, and keep them.")] = False,
+) -> None:
+    """Show what this machine is, what works on it and what does not, each with its fix."""
+    from popcorn.devices.host import cache_folder
+    from popcorn.devices.probe import probe
+
+    machine = probe(device)
+    if measure:
+        _measure(machine)
+    facts = gather(machine, cache_folder())
+    if json:
+        print(json_text.dumps({"machine": machine.model_dump(), "facts": [asdict(fact) for fact in facts]}, indent=1))
+    else:
+        show(machine, facts)
+
+
+def show(machine: Machine, facts: list[Fact]) -> None:
+    """Print the table: one line a fact, the fix below those that lack something. At most 80 columns."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    console.width = min(console.width, WIDTH)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for fact in facts:
+        colour = _COLOURS[fact.state]
+        table.add_row(
+            fact.name, f"[{colour}]{_MARKS[fact.state]}[/]", escape(fact.finding) + (f"\n→ {escape(fact.fix)}" if fact.fix else "")
+        )
+    console.print(f"[bold]{escape(machine.device_id)}[/]\n")
+    console.print(table)
+
+
+def _measure(machine: Machine) -> None:
+    """Measure the ceilings in a clean child and keep them for later runs."""
+    from popcorn.devices.ceilings import measure_in_child, save_ceilings
+    from popcorn.devices.host import cache_folder
+
+    device = "cpu" if machine.kind == "cpu" else f"cuda:{machine.device_index}"
+    save_ceilings(measure_in_child(device), machine, cache_folder() / "ceilings")
