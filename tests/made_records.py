@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 from popcorn.schema.case import Case
 from popcorn.schema.machine import Machine
 from popcorn.schema.measurement import (
-    Control, Counters, Energy, Interval, Kernel, KernelCounters, Launches, Measurement, Memory, Roofline, Samples, Timing,
+    Control,
+    Counters,
+    Energy,
+    Interval,
+    Kernel,
+    KernelCounters,
+    Launches,
+    Measurement,
+    Memory,
+    Roofline,
+    Samples,
+    Timing,
 )  # fmt: skip
 from popcorn.schema.record import Build, Lane, Provenance, Record, Subject
 from popcorn.schema.verdict import OUTCOMES, Diagnostic, Precision, Verdict, Violation
@@ -100,7 +111,13 @@ def make_verdict(outcome: str) -> Verdict:
     if outcome == "correct":
         precision = Precision(output="out", max_abs_error=1.01e-6, worst=1.9e-6, bound=2e-5, reference_max_abs_error=1.02e-6)
         return Verdict(
-            outcome="correct", trials=8, trials_passed=8, timed_outputs_judged=30, timed_calls=240, precision=(precision,), truth_dtype="float64"
+            outcome="correct",
+            trials=8,
+            trials_passed=8,
+            timed_outputs_judged=30,
+            timed_calls=240,
+            precision=(precision,),
+            truth_dtype="float64",
         )
     violations = (Violation(defence="clock", evidence="9.7 ms by the parent's clock, 0.28 ms claimed"),) if outcome == "cheated" else ()
     reason = f"trial 2 (uniform values): what {outcome} looks like"
@@ -109,7 +126,9 @@ def make_verdict(outcome: str) -> Verdict:
 
 def with_diagnostics(count: int) -> Build:
     """A failed build."""
-    return Build(diagnostics=tuple(Diagnostic(file="rms_norm.cu", line=7 + i, message=f"identifier x{i} is undefined") for i in range(count)))
+    return Build(
+        diagnostics=tuple(Diagnostic(file="rms_norm.cu", line=7 + i, message=f"identifier x{i} is undefined") for i in range(count))
+    )
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -133,7 +152,9 @@ def records(draw: st.DrawFn) -> Record:
         id=identity(draw(st.integers(0, 10**9)), made),
         kind=draw(st.sampled_from(["evaluation", "baseline"])),
         subject=subject,
-        machine=Machine(device_id=draw(st.sampled_from(["cpu-a", "gpu-b"])), device_name="x", kind="cpu", host=draw(st.sampled_from(["h1", "h2"]))),
+        machine=Machine(
+            device_id=draw(st.sampled_from(["cpu-a", "gpu-b"])), device_name="x", kind="cpu", host=draw(st.sampled_from(["h1", "h2"]))
+        ),
         verdict=Verdict(outcome=outcome, reason=draw(st.one_of(st.none(), TEXTS))),
         measurement=Measurement(timing=make_timing(draw(NUMBERS))) if timed else Measurement(),
     )

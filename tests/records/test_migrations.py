@@ -74,7 +74,9 @@ def test_a_line_without_a_usable_version_is_refused(version):
 
 
 def test_a_line_of_the_future_asks_for_an_upgrade():
-    with pytest.raises(BadRecord, match=rf"schema version {SCHEMA_VERSION + 1}; this Popcorn reads up to {SCHEMA_VERSION}: run pip install -U"):
+    with pytest.raises(
+        BadRecord, match=rf"schema version {SCHEMA_VERSION + 1}; this Popcorn reads up to {SCHEMA_VERSION}: run pip install -U"
+    ):
         migrate({"schema_version": SCHEMA_VERSION + 1})
 
 

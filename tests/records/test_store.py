@@ -108,7 +108,8 @@ def test_an_unknown_id_is_answered_with_the_nearest_or_the_last_or_how_to_make_o
         store.get("")
 
 
-def test_a_file_truncated_at_any_byte_of_its_last_line_loses_that_line_alone_and_says_so(tmp_path):
+def test_a_file_truncated_at_any_byte_of_its_last_line_loses_that_line_alone_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("popcorn.records.appending.os.fsync", lambda _: None)  # thousands of files
     first, last = (make_record("timeout", made=f"2025-11-0{day}T00:00:00+00:00") for day in (1, 2))
     store = Store(tmp_path / "whole")
     store.extend([first, last])
@@ -146,7 +147,17 @@ def test_a_writer_mends_what_the_last_one_left_before_it_appends(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bad", [b"not json", b"[1,2]", b'{"schema_version":1}', b"\0\0\0\0", b"\xff\xfe", b'{"a":' * 50_000, b'{"schema_version":1,"kind":3}', b"null"]
+    "bad",
+    [
+        b"not json",
+        b"[1,2]",
+        b'{"schema_version":1}',
+        b"\0\0\0\0",
+        b"\xff\xfe",
+        b'{"a":' * 50_000,
+        b'{"schema_version":1,"kind":3}',
+        b"null",
+    ],
 )
 def test_a_bad_line_in_the_middle_is_told_with_its_place_and_the_rest_is_read(tmp_path, bad):
     store = Store(tmp_path)
@@ -239,7 +250,9 @@ WRITER = textwrap.dedent(
 
 def start_writer(folder: Path, name: str, count: int) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name, str(count)], stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT)
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder), name, str(count)], stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT
+    )
 
 
 def test_writers_in_several_processes_never_mix_their_lines(tmp_path):

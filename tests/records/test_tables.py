@@ -131,7 +131,15 @@ def test_several_tables_are_read_as_one(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT * FROM read_text('/etc/hostname')", "COPY records TO 'x.csv'", "INSTALL httpfs", "SET enable_external_access = true", "SELEC", ""]
+    "sql",
+    [
+        "SELECT * FROM read_text('/etc/hostname')",
+        "COPY records TO 'x.csv'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        "SELEC",
+        "",
+    ],
 )
 def test_a_query_reads_records_and_nothing_else(tmp_path, sql):
     write_table([make_record()], tmp_path / "t.parquet")
