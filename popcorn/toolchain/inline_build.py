@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 import sysconfig
 import time
@@ -185,7 +186,12 @@ class _Plan:
     def _link(self, tier: str, folder: Path, deadline: float) -> CompileFailed | None:
         objects = sorted(path.name for path in folder.glob("*.o"))
         command = [self.gpp, *objects, "-shared", *self.link_flags, *self._libraries(tier), "-o", f"{self.request.name}.so"]
+        if tier == header_tiers.STABLE:  # the C interface grows with torch: what this torch lacks must not fail at import
+            command.append("-Wl,--no-undefined,--warn-unresolved-symbols")
         ran = run_command(command, folder, max(0.1, deadline - time.monotonic()))
+        complete = not self.request.cuda or self.torch.has_library("torch_cuda")
+        if ran.code == 0 and complete and (missing := re.search(r"undefined reference to [`']?(aoti_\w+)", ran.output)):
+            return CompileFailed(f"this torch has no {missing[1]}")
         return _failure(ran) if ran.code != 0 else None
 
     def _write(self, tier: str, folder: Path) -> list[str]:
@@ -217,12 +223,7 @@ class _Plan:
             return f'#line 1 "binding.cpp"\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{rows}}}\n'
         methods = "".join(f"POPCORN_METHOD({name})\n" for name in functions)
         rows = "".join(f"  POPCORN_ROW({name}, {json.dumps(doc)}),\n" for name, doc in functions.items())
-        name = self.request.name
-        return (
-            f'#include "popcorn_bind.h"\n#line 1 "binding.cpp"\n{methods}static PyMethodDef popcorn_rows[] = {{\n{rows}  {{nullptr, nullptr, 0, nullptr}}}};\n'
-            f'static PyModuleDef popcorn_module = {{PyModuleDef_HEAD_INIT, "{name}", nullptr, -1, popcorn_rows, nullptr, nullptr, nullptr, nullptr}};\n'
-            f"PyMODINIT_FUNC PyInit_{name}() {{ return PyModule_Create(&popcorn_module); }}\n"
-        )
+        return f'#include "popcorn_bind.h"\n#line 1 "binding.cpp"\n{methods}POPCORN_MODULE({self.request.name}, {rows})\n'
 
     def _compile(self, tier: str, source: str) -> list[str]:
         common = [f"-DTORCH_EXTENSION_NAME={self.request.name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *self._header_folders(tier)]

@@ -254,3 +254,8 @@ PyObject* checked(const char* name, R (*function)(A...), PyObject* const* argume
   }
 #define POPCORN_ROW(NAME, DOC) \
   { #NAME, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(popcorn_method_##NAME)), METH_FASTCALL, DOC }
+#define POPCORN_MODULE(NAME, ...)                                                                             \
+  static PyMethodDef popcorn_rows[] = {__VA_ARGS__{nullptr, nullptr, 0, nullptr}};                            \
+  static PyModuleDef popcorn_module = {PyModuleDef_HEAD_INIT, #NAME,   nullptr, -1,                           \
+                                       popcorn_rows,          nullptr, nullptr, nullptr, nullptr};             \
+  PyMODINIT_FUNC PyInit_##NAME() { return PyModule_Create(&popcorn_module); }
