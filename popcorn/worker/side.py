@@ -165,8 +165,15 @@ class Side:
         outbox = self._attach(message["outbox"], writable=True)
         outbox.reset()
         torch.manual_seed(message["forward_seed"])
-        result, count, slots = None, message["count"], self.slots
-        result = self._guard(lambda: [subject.call(*slots[i % len(slots)]) for i in range(count)][-1]) if count else None
+        count, slots = message["count"], self.slots
+
+        def run() -> Any:
+            result = None
+            for i in range(count):  # one result at a time, as a user would: keeping all of them costs fresh pages in every call
+                result = subject.call(*slots[i % len(slots)])
+            return result
+
+        result = self._guard(run)
         self._synchronize()
         try:
             tree = pack(result, outbox)
