@@ -62,6 +62,8 @@ def trials(record: Record) -> str:
     timed = f" · {verdict.timed_outputs_judged} of {verdict.timed_calls} timed outputs judged" if verdict.timed_calls else ""
     truth = f" · truth in {verdict.truth_dtype}" if verdict.truth_dtype else ""
     reason = f" ({plain(verdict.truth_reason, 120)})" if verdict.truth_reason else ""
+    if not verdict.trials and not verdict.trials_left_out:
+        return "none was reached"
     return f"{verdict.trials_passed} of {verdict.trials} passed{left_out}{timed}{truth}{reason}"
 
 
