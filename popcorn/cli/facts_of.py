@@ -105,7 +105,9 @@ def speed_of_light(found: Roofline) -> str:
     if found.sol is None:
         return unknown(found.reason)
     source = (
-        "hardware counters" if found.sol_source == "counters" else f"model: least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
+        "hardware counters"
+        if found.sol_source == "counters"
+        else f"model: least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
     )
     bound = f"{found.bound}-bound" if found.bound else f"bound {UNKNOWN}"
     floor = f" · floor {show_time(found.floor_s)}" if found.floor_s is not None else ""

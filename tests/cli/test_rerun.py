@@ -2,7 +2,8 @@
 
 import pytest
 
-from popcorn.cli.rerun import compare, overlap, request_of
+from popcorn.cli.rerun import request_of
+from popcorn.cli.side_by_side import compare, overlap
 from popcorn.errors import BadProblem, BadRecord, UnknownProblem
 from popcorn.schema.case import Case
 from popcorn.schema.machine import Machine
