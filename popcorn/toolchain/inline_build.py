@@ -164,7 +164,8 @@ class _Plan:
             work = folder / tier
             work.mkdir()
             failure = self._attempt(tier, work, deadline)
-            tried.append({"tier": tier, "seconds": round(time.monotonic() - start, 3), "ok": failure is None})
+            reason = None if failure is None else failure.reason[:300]
+            tried.append({"tier": tier, "seconds": round(time.monotonic() - start, 3), "ok": failure is None, "reason": reason})
             if failure is None:
                 (work / f"{self.request.name}.so").rename(folder / f"{self.request.name}.so")
                 return {"tier": tier, "tiers": tried, "diagnostics": []}
@@ -243,7 +244,11 @@ class _Plan:
         if tier == header_tiers.STABLE:
             half = ["-DPOPCORN_HALF", "-isystem", torch[0]] if self.half else []
             return [f"-I{INCLUDE_FOLDER / 'stable'}", f"-I{INCLUDE_FOLDER}", *half, "-isystem", python]
-        light = [f"-I{INCLUDE_FOLDER / 'per_operator'}", f"-I{INCLUDE_FOLDER}", "-I."] if tier == header_tiers.PER_OPERATOR else []
+        light = (
+            [f"-I{INCLUDE_FOLDER / 'per_operator'}", f"-I{INCLUDE_FOLDER}", "-I.", "-DAT_PER_OPERATOR_HEADERS"]
+            if tier == header_tiers.PER_OPERATOR
+            else []
+        )
         return [*light, *(part for folder in (*torch, python) for part in ("-isystem", folder))]
 
     def _libraries(self, tier: str) -> list[str]:
@@ -252,7 +257,7 @@ class _Plan:
         if tier == header_tiers.STABLE:
             names = ["torch_cpu", "torch_cuda" if cuda else ""]
         libraries = [f"-l{name}" for name in names if name and self.torch.has_library(name)]
-        return [f"-L{self.torch.library_folder}", *libraries, *([f"-L{cuda_home() / 'lib64'}", "-lcudart"] if cuda else [])]
+        return [f"-L{self.torch.library_folder}", *libraries, *(_runtime() if cuda else [])]
 
 
 def _failure(ran: Ran) -> CompileFailed:
@@ -260,6 +265,11 @@ def _failure(ran: Ran) -> CompileFailed:
     if ran.timed_out:
         return CompileFailed(f"the compiler was not done after {ran.seconds:.0f} s", diagnostics, timed_out=True)
     return CompileFailed(first_error(diagnostics) or f"the compiler failed: {ran.output.strip()[-300:]}", diagnostics)
+
+
+def _runtime() -> list[str]:
+    folders = [cuda_home() / "lib64", cuda_home() / "lib"]
+    return [f"-L{next((folder for folder in folders if folder.is_dir()), folders[0])}", "-lcudart"]
 
 
 def _headers_hash() -> str:

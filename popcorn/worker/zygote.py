@@ -47,7 +47,8 @@ def main(control_fd: int) -> None:
 
 
 def _import_heavy_modules() -> None:
-    import torch  # noqa: F401
+    import torch
+    import torch._dynamo  # dispatch modes and torch.compile need it: a second here once, or in every child that counts operators  # noqa: F401
 
     from popcorn.worker import child  # noqa: F401
 

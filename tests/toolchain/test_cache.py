@@ -127,7 +127,10 @@ def test_facts_come_back_as_they_were(cache):
     assert json.loads(json.dumps(facts)).items() <= cache.find("k").facts.items()
 
 
-@given(st.dictionaries(st.text(), st.one_of(st.text(), st.lists(st.text()))), st.dictionaries(st.text(), st.one_of(st.text(), st.lists(st.text()))))
+@given(
+    st.dictionaries(st.text(), st.one_of(st.text(), st.lists(st.text()))),
+    st.dictionaries(st.text(), st.one_of(st.text(), st.lists(st.text()))),
+)
 @settings(max_examples=100, deadline=None)
 def test_keys_are_equal_exactly_when_contents_are(one, other):
     assert content_key(one) == content_key(dict(reversed(one.items())))

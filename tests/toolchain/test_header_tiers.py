@@ -56,4 +56,8 @@ def test_sixteen_bit_headers_are_paid_only_when_spoken_of():
 
 
 def test_operators_are_found_by_name():
-    assert used_operators(["auto b = at::relu(a).sum(0); c->mm(d); torch::nothing_such(a); v.push_back(1);"], find_torch()) == ["mm", "relu", "sum"]
+    assert used_operators(["auto b = at::relu(a).sum(0); c->mm(d); torch::nothing_such(a); v.push_back(1);"], find_torch()) == [
+        "mm",
+        "relu",
+        "sum",
+    ]

@@ -82,6 +82,11 @@ def test_functions_may_be_a_list_a_dict_or_a_name(intercepted):
     assert len(intercepted.cache.log()) == 2  # the list and the name ask for the same module
 
 
+def test_a_torch_without_the_quick_way_out_is_served_too(intercepted):
+    module = extension.load_inline(name="m", cpp_sources=[ADD], functions=["add"], extra_cflags=["-DPOPCORN_NO_WRAP"])
+    _check_add(module)
+
+
 def test_the_same_text_is_built_once(intercepted):
     first, second = (extension.load_inline(name="m", cpp_sources=[ADD], functions=["add"]) for _ in range(2))
     assert first is second
@@ -101,34 +106,65 @@ def test_tensors_that_require_gradients_pass_through(intercepted):
 
 
 def test_a_text_that_uses_more_of_torch_gets_the_next_headers(intercepted):
-    text = "torch::Tensor f(torch::Tensor a) { return at::relu(a).sum(0) * 2; }"
-    module = extension.load_inline(name="m", cpp_sources=text, functions=["f"])
+    text = "torch::Tensor f(torch::Tensor a) { return at::relu(a).sum(0) * 2; }\ntorch::Tensor g(torch::Tensor a) { return a.sum(3); }"
+    module = extension.load_inline(name="m", cpp_sources=text, functions=["f", "g"])
     a = torch.randn(3, 4)
     torch.testing.assert_close(module.f(a), a.relu().sum(0) * 2)
     (result,) = intercepted.results
     assert result.tier == "per-operator"
     assert [row["tier"] for row in result.facts["tiers"]] == ["stable", "per-operator"]
+    assert "relu" in result.facts["tiers"][0]["reason"]
     with pytest.raises(TypeError):
         module.f(None)
     with pytest.raises(IndexError):
-        extension.load_inline(name="m2", cpp_sources="torch::Tensor f(torch::Tensor a) { return a.sum(3); }", functions=["f"]).f(a)
+        module.g(a)
 
 
-def test_the_full_tier_equals_torch_itself(intercepted, monkeypatch, tmp_path):
-    """The one slow comparison: a text with its own PYBIND11_MODULE, built by torch and by us, and our light build of its functions."""
-    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "torch"))
-    own = ADD + 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("add", &add, "adds", py::arg("a"), py::arg("b"), py::arg("scale") = 1.0); }\n'
-    ours = extension.load_inline(name="own", cpp_sources=own)
-    assert intercepted.results[0].tier == "full" and len(intercepted.results[0].facts["tiers"]) == 1
+def test_the_light_build_equals_torch_s_own(intercepted, monkeypatch, tmp_path):
+    """The one slow comparison: the same text with several functions, built by torch itself and by us."""
+    text = ADD + MANY.replace("#include <torch/extension.h>", "")
+    functions = ["add", "both", "mixed", "fill", "count", "like"]
+    ours = extension.load_inline(name="same", cpp_sources=[text], functions=functions)
     monkeypatch.undo()
-    theirs = extension.load_inline(name="own", cpp_sources=own, build_directory=str(tmp_path))
-    a, b = torch.randn(3, 4), torch.randn(3, 4)
-    for module in (ours, theirs):
-        _check_add(module)
-        assert torch.equal(module.add(b=b, a=a), a + b)
-        with pytest.raises(TypeError):
-            module.add(a)
-    assert sorted(vars(ours)) == sorted(vars(theirs)) and ours.add.__doc__ == theirs.add.__doc__
+    theirs = extension.load_inline(name="same", cpp_sources=[text], functions=functions, build_directory=str(tmp_path))
+    assert intercepted.results[0].tier == "stable" and "intercept" not in extension.load_inline.__qualname__
+    a, b = torch.randn(3, 4), torch.randn(4, 3).t()
+    calls = [
+        ("add", (a, b, 2.0)), ("add", (a, b, True)), ("add", (a, b, torch.tensor(2.0))), ("add", (a, b[:2], 1)),
+        ("add", (a, b)), ("add", (a.double(), b, 1)),
+        ("add", (a, None, 1)), ("add", ([1.0], b, 1)), ("both", (a, 5)), ("both", (a, 5.0)),
+        ("both", (a, True)), ("both", (a, torch.tensor(3))),
+        ("both", (a, "3")), ("both", (torch.tensor(1.0), 1)), ("mixed", (a, None, True)), ("mixed", (a, b, 0)), ("mixed", (a, b, None)),
+        ("mixed", (a, 3, True)), ("mixed", (a, b, "yes")), ("fill", (torch.empty(3).double(), 1)), ("fill", (torch.zeros(3).int(), 1)),
+        ("count", ([a, b], 2, "xy")), ("count", ((a,), 2, "")), ("count", ([], 2**31, "")), ("count", (a, 2, "x")),
+        ("count", ([a, 1], 2, "x")),
+        ("like", (b,)), ("like", (a.expand(2, 3, 4),)), ("like", (a[:, ::2],)), ("like", (torch.nn.Parameter(a),)),
+    ]  # fmt: skip
+    for name, arguments in calls:
+        assert _seen(getattr(ours, name), arguments) == _seen(getattr(theirs, name), arguments), (name, arguments)
+
+
+def _seen(function, arguments):
+    """What a caller can see of a call: the kind of error (and torch's own words in it), or the result by value, shape, strides and type."""
+    try:
+        result = function(*arguments)
+    except Exception as error:
+        return type(error), "" if isinstance(error, TypeError) else str(error).split("\n")[0]
+    return _described(result, values=function.__name__ != "like")
+
+
+def _described(value, values):
+    if isinstance(value, torch.Tensor):
+        return value.dtype, tuple(value.shape), value.stride(), value.requires_grad, value.tolist() if values else None
+    return type(value), [_described(item, values) for item in value] if isinstance(value, list | tuple) else value
+
+
+def test_a_text_with_its_own_module_definition_gets_the_full_tier(intercepted):
+    text = "#include <pybind11/pybind11.h>\nint twice(int x) { return 2 * x; }\n"
+    text += 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("twice", &twice, pybind11::arg("x") = 4); }\n'
+    module = extension.load_inline(name="own", cpp_sources=text, no_implicit_headers=True)
+    assert (module.twice(), module.twice(x=5)) == (8, 10)
+    assert [row["tier"] for row in intercepted.results[0].facts["tiers"]] == ["full"]
 
 
 def test_an_error_of_the_candidate_comes_back_with_its_line_at_once(intercepted):
@@ -142,7 +178,7 @@ def test_an_error_of_the_candidate_comes_back_with_its_line_at_once(intercepted)
 
 
 def test_a_function_that_is_declared_and_nowhere_defined_fails_as_an_import(intercepted):
-    with pytest.raises(CompileFailed, match="cannot be imported.*missing"):
+    with pytest.raises(CompileFailed, match=r"cannot be imported.*missing"):
         extension.load_inline(name="m", cpp_sources="torch::Tensor missing(torch::Tensor a);", functions=["missing"])
 
 
@@ -229,7 +265,13 @@ torch::Tensor twice_cuda(torch::Tensor x) {
 
 def _cuda_request(text, name):
     cpp = f"torch::Tensor {name}(torch::Tensor x);"
-    return {"name": "m", "cpp_sources": [cpp], "cuda_sources": [text], "functions": {name: name}, "extra_cuda_cflags": ["-O3", "--use_fast_math"]}
+    return {
+        "name": "m",
+        "cpp_sources": [cpp],
+        "cuda_sources": [text],
+        "functions": {name: name},
+        "extra_cuda_cflags": ["-O3", "--use_fast_math"],
+    }
 
 
 @needs_nvcc

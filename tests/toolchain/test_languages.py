@@ -11,7 +11,9 @@ from popcorn.toolchain.languages import check_contract, detect_language, without
 
 MODEL = "import torch\nfrom torch import nn\nclass ModelNew(nn.Module):\n    def forward(self, x):\n        return x\n"
 INLINE = "from torch.utils.cpp_extension import load_inline\n"
-C = '#include "popcorn_kernel.h"\nint popcorn_forward(const popcorn_tensor* a, int b, popcorn_tensor* c, int d, const double* e, int f, void* g) { return 0; }\n'
+C = """#include "popcorn_kernel.h"
+int popcorn_forward(const popcorn_tensor* a, int b, popcorn_tensor* c, int d, const double* e, int f, void* g) { return 0; }
+"""
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,11 @@ def test_a_missing_model_class_is_said():
 
 
 def test_popcorn_forward_in_a_comment_or_string_is_missing():
-    for text in ("// popcorn_forward(\nint x;", '/* popcorn_forward( */ const char* s = "popcorn_forward(";', "int popcorn_forwards(void);"):
+    for text in (
+        "// popcorn_forward(\nint x;",
+        '/* popcorn_forward( */ const char* s = "popcorn_forward(";',
+        "int popcorn_forwards(void);",
+    ):
         with pytest.raises(CompileFailed, match="popcorn_forward"):
             check_contract(text, "c")
     check_contract(C, "c")
@@ -122,6 +128,8 @@ def test_any_text_gets_an_answer_or_a_typed_error(text):
 
 
 def test_the_parent_side_imports_without_torch():
-    modules = "popcorn.toolchain, popcorn.toolchain.inline, popcorn.toolchain.nvrtc, popcorn.toolchain.triton_cache, popcorn.toolchain.build"
+    modules = (
+        "popcorn.toolchain, popcorn.toolchain.inline, popcorn.toolchain.nvrtc, popcorn.toolchain.triton_cache, popcorn.toolchain.build"
+    )
     command = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", command], check=False).returncode == 0

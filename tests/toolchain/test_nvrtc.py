@@ -14,7 +14,7 @@ def compiler(monkeypatch):
     def compile_kernel(source, name, *args, **kwargs):
         calls.append(source)
         if "bad" in source:
-            raise RuntimeError(f"Kernel compilation failed:\n{name}.cu(3): error: identifier \"bad\" is undefined\n")
+            raise RuntimeError(f'Kernel compilation failed:\n{name}.cu(3): error: identifier "bad" is undefined\n')
         return source.encode() + b"\0\1", f"_Z{name}"
 
     monkeypatch.setattr(utils, "_nvrtc_compile", compile_kernel)
