@@ -47,7 +47,9 @@ def measuring_threads(cores: int) -> int:
     if not asked:
         return max(1, cores - 1)
     if not asked.isdecimal() or not 1 <= int(asked) <= cores:
-        raise UnknownDevice(f"POPCORN_THREADS={asked!r} is not a number from 1 to {cores}, the cores that this process may use; unset it or choose one")
+        raise UnknownDevice(
+            f"POPCORN_THREADS={asked!r} is not a number from 1 to {cores}, the cores that this process may use; unset it or choose one"
+        )
     return int(asked)
 
 

@@ -13,6 +13,7 @@ from popcorn.devices.probe import probe
 from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
+from popcorn.toolchain.triton_cache import private_caches
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 
@@ -63,16 +64,14 @@ class Bench:
         child = self.nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
-        triton = self.cache / "triton" / (candidate_hash or "trusted")
-        triton.mkdir(parents=True, exist_ok=True)
-        env = {"TMPDIR": str(private), "HOME": str(private), "TRITON_CACHE_DIR": str(triton)}
-        env["TORCHINDUCTOR_CACHE_DIR"] = str(private / "inductor" if role == "candidate" else self.cache / "inductor")
+        caches = private_caches(self.cache / "private", candidate_hash or "trusted")
+        env = {"TMPDIR": str(private), "HOME": str(private), **caches}
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
-            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
-            "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
+            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / (candidate_hash or "trusted") / "nvrtc"),
+            "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(self.cache / "private" / candidate_hash)],
         }  # fmt: skip
         try:
             child.ask(introduction, timeout_s=60)

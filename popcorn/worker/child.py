@@ -35,6 +35,7 @@ def live(channel: Channel) -> int:
 
 
 def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
+    server: Oracle | Side
     role, folder = message["role"], Path(message["folder"])
     os.environ.update(message["env"])
     os.chdir(folder)
@@ -46,13 +47,17 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     if device.startswith("cuda"):
         torch.empty(1, device=device)  # the driver opens what it needs before any fence closes
     if role == "candidate":
-        server: Oracle | Side = Side(role, device, message["cache_bytes"], folder, _asker(channel))
+        side = server = Side(role, device, message["cache_bytes"], folder)
         missing = _close_sandbox(message, folder)
         from popcorn.toolchain.inline import intercept
 
         intercept(_asker(channel))
+        if device.startswith("cuda"):
+            from popcorn.toolchain.nvrtc import intercept_nvrtc
+
+            intercept_nvrtc(side.built_here.append, Path(message["nvrtc"]))
     elif role == "reference":
-        server, missing = Side(role, device, message["cache_bytes"], folder, _asker(channel)), []
+        server, missing = Side(role, device, message["cache_bytes"], folder), []
     else:
         server, missing = Oracle(device, Path(message["shared"])), []
         sandbox.hide_memory()
@@ -66,7 +71,8 @@ def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
     import popcorn.measure.memory
     import popcorn.measure.timing
     import popcorn.toolchain.inline
-    import popcorn.toolchain.native_module  # noqa: F401
+    import popcorn.toolchain.native_module
+    import popcorn.toolchain.nvrtc  # noqa: F401
 
     sandbox.show_memory()
     own_pages = Path(f"/proc/{os.getpid()}/clear_refs")  # resets this process's own high-water mark of memory

@@ -104,7 +104,9 @@ class Launch:
     def _warm(self, side: str, child: Child) -> None:
         """At least 200 ms of calls (a CPU has no clocks to raise: 100 ms) before the first block, one side at a time."""
         ask = self._ask_candidate if side == CANDIDATE else self.session.ask
-        self.taken.warm.setdefault(side, []).append(_warm_times(ask(child, {"do": "warm", "seconds": WARM_S["cuda" if self.session.bench.cuda else "cpu"]}), side))
+        self.taken.warm.setdefault(side, []).append(
+            _warm_times(ask(child, {"do": "warm", "seconds": WARM_S["cuda" if self.session.bench.cuda else "cpu"]}), side)
+        )
 
     def prepare(self, block: int) -> None:
         self.block = block

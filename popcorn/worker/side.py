@@ -27,11 +27,11 @@ _libc = ctypes.CDLL(None)
 class Side:
     """Answers the parent's commands, one method each."""
 
-    def __init__(self, role: str, device: str, cache_bytes: int, folder: Path, ask: Callable[[dict], dict]):
+    def __init__(self, role: str, device: str, cache_bytes: int, folder: Path):
         self.role = role
         self.device = torch.device(device)
         self.folder = folder
-        self.ask = ask
+        self.built_here: list[dict[str, Any]] = []
         self.cache_bytes = cache_bytes
         self.file: CandidateFile | None = None
         self.module: Any = None
@@ -58,7 +58,7 @@ class Side:
         self.file = CandidateFile(Path(message["path"]), message["language"], library)
         if library is None:
             self.module = self._guard(lambda: import_candidate(self.file))  # type: ignore[arg-type]
-        return {"import_s": time.perf_counter() - started}
+        return {"import_s": time.perf_counter() - started, "built_here": self.built_here[:20]}
 
     def do_construct(self, message: dict) -> dict:
         """A fresh model with the weights and scalars of one trial."""
