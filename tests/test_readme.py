@@ -93,7 +93,7 @@ def test_the_card_is_one_that_this_code_prints():
     block = re.search(r"<!-- card -->\n```text\n(.*?)```", README, re.DOTALL)
     assert block is not None
     code = Path(card.__file__).read_text(encoding="utf-8")
-    labels = [line[:16].strip() for line in block[1].splitlines()[1:] if re.match(r"[a-z]", line)]
+    labels = [line[:14].strip() for line in block[1].splitlines()[2:] if re.match(r"[a-z]", line)]
     known = set(re.findall(r'yield "([a-z ]+)"', code)) | {"candidate", "eager", "torch.compile"}
     assert {"problem", "trials", "precision", "controls", "record", "candidate", "eager"} <= set(labels)
     assert [label for label in labels if not any(label == one or label.startswith(f"{one} ") for one in known)] == []
