@@ -1,4 +1,7 @@
-"""A forked child's life: take a role, close the sandbox if the role is a candidate's, then answer commands until the parent hangs up."""
+"""A forked child's life: take a role, close the sandbox if the role is a candidate's, then answer commands until the parent hangs up.
+
+Needs torch.
+"""
 
 import contextlib
 import os
