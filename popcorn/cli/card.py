@@ -94,6 +94,7 @@ def _caught(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     measured = record.measurement
+    yield "host", facts_of.host(timing.candidate)
     yield "memory", facts_of.memory(measured.memory)
     yield "launches", facts_of.launches(measured.launches)
     yield "speed of light", facts_of.speed_of_light(measured.roofline)

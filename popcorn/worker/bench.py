@@ -30,7 +30,7 @@ class Bench:
         self.threads = self.machine.threads or max(1, (os.cpu_count() or 1) // 2)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
-        self.nursery = Nursery(self.threads)
+        self.nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"

@@ -1,4 +1,7 @@
-"""A forked child's life: take a role, close the sandbox if the role is a candidate's, then answer commands until the parent hangs up."""
+"""A forked child's life: take a role, close the sandbox if the role is a candidate's, then answer commands until the parent hangs up.
+
+Needs torch.
+"""
 
 import contextlib
 import os
@@ -64,14 +67,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
 
 
 def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
-    """Everything the candidate's harness needs is imported before; afterwards only its own folder can be written."""
-    import popcorn.measure.launches
-    import popcorn.measure.memory
-    import popcorn.measure.timing
-    import popcorn.toolchain.inline
-    import popcorn.toolchain.native_module
-    import popcorn.toolchain.nvrtc  # noqa: F401
-
+    """The zygote has imported everything the candidate's harness needs; from here on only its own folder can be written."""
     sandbox.show_memory()
     own_pages = Path(f"/proc/{os.getpid()}/clear_refs")  # resets this process's own high-water mark of memory
     sandbox.limit_resources(message["memory_bytes"], _MAX_FILE_BYTES, _MAX_PROCESSES)

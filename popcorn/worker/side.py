@@ -124,6 +124,14 @@ class Side:
         self._synchronize()
         return reply
 
+    def do_first(self, message: dict) -> dict:
+        """One call of slot 0, for what only a first call does."""
+        subject = self._need_subject()
+        torch.manual_seed(message["forward_seed"])
+        self._guard(functools.partial(subject.call, *self.slots[0]))
+        self._guard(self._synchronize)
+        return {}
+
     def do_block(self, message: dict) -> dict:
         """Time the slots in windows of `per_window` calls; keep a copy of each result. Seconds per call of each window."""
         subject, timer = self._need_subject(), self._need_timer()
