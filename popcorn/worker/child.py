@@ -45,6 +45,8 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     with contextlib.suppress(OSError):
         os.nice(-10)  # every side alike, where it is allowed: other work on the machine disturbs the clock less
     device = message["device"]
+    if message["cores"] and role != "oracle":
+        os.sched_setaffinity(0, message["cores"])  # both sides on the same cores, whatever their threads
     if device.startswith("cuda"):
         torch.empty(1, device=device)  # the driver opens what it needs before any fence closes
     if role == "candidate":

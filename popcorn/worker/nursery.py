@@ -55,6 +55,7 @@ class Child:
     def __init__(self, nursery: "Nursery", pid: int, channel: Channel, output_fd: int):
         self.pid = pid
         self.rests = False
+        self.missing: tuple[str, ...] = ()
         self._nursery = nursery
         self._channel = channel
         self._output = _Output(output_fd)

@@ -17,7 +17,7 @@ from popcorn.schema.comparison import Errors
 from popcorn.verify.compare import compare, moved
 from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
 from popcorn.worker.failure import Failed
-from popcorn.worker.mailbox import Alien, Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
+from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
 from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
 
 _SLACK = 1 << 20
