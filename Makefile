@@ -28,7 +28,8 @@ docs: environment
 environment: $(MADE)
 
 $(MADE): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Popcorn needs Python 3.11 or newer; this is $$($(PYTHON) --version). Install it (Debian: apt-get install python3 python3-venv) or run: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { \
+		echo "Popcorn needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -1). Install one (Debian: apt-get install python3 python3-venv), or name one that is here: make environment PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' || { echo "Python's venv is missing. Debian: apt-get install python3-venv"; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || { echo "A C++ compiler is missing. Debian: apt-get install g++"; exit 1; }
 	$(PYTHON) -m venv .venv

@@ -10,33 +10,49 @@ class PopcornError(Exception):
 class MissingFile(PopcornError):
     """A path that does not exist or cannot be read."""
 
+    exit_code = 60
+
 
 class UnknownProblem(PopcornError):
     """A problem id that no suite has; the text offers the nearest ids."""
+
+    exit_code = 61
 
 
 class UnknownDevice(PopcornError):
     """A device that this machine does not have."""
 
+    exit_code = 62
+
 
 class BadCandidate(PopcornError):
     """A candidate file that cannot be judged at all: wrong language, empty, not text."""
+
+    exit_code = 63
 
 
 class BadProblem(PopcornError):
     """A problem file that breaks the contract: no Model, no get_inputs, a size outside its own range."""
 
+    exit_code = 64
+
 
 class BadRecord(PopcornError):
     """A record id that the store does not hold, or a line that no migration understands."""
+
+    exit_code = 65
 
 
 class UnwritableStore(PopcornError):
     """A folder of records that cannot be written; the text says where the record is instead."""
 
+    exit_code = 67
+
 
 class MissingTool(PopcornError):
     """A compiler, library or driver that is needed and absent; the text gives the command that installs it."""
+
+    exit_code = 66
 
 
 class HarnessFailure(Exception):

@@ -1,14 +1,74 @@
-"""The generated pages are true."""
+"""The pages are true: the generated ones are what the code says, links lead somewhere, no page knows a machine."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from popcorn.cli.docs import COLUMNS, fields, main, modules, nouns, render
+from popcorn.cli.docs import DOCS, PAGES, columns_page, fields, helps, main, modules, nouns
+from popcorn.cli.main import COMMANDS
+from popcorn.schema.verdict import EXIT_CODES
+from popcorn.verify.judge import FLOORS
 
+ROOT = DOCS.parent
 MODELS = [model for module in modules() for model in nouns(module)]
+TEXTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")]
+MACHINE = re.compile(r"(?<![\w.])/(?:home|root|work|workspace|Users|mnt|scratch|tmp|data)\b|[A-Z]:\\\\")
+"""Beginnings of paths that exist on somebody's machine alone."""
 
 
-def test_columns_md_is_up_to_date():
-    assert COLUMNS.read_text() == render(), "run: python -m popcorn.cli.docs"
+@pytest.mark.parametrize("name", PAGES)
+def test_a_generated_page_is_up_to_date(name):
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m popcorn.cli.docs"
+
+
+def test_the_commands_page_is_the_same_in_any_terminal():
+    code = "from popcorn.cli.docs import commands_page; print(commands_page(), end='')"
+    odd = {"COLUMNS": "37", "TERM": "dumb", "FORCE_COLOR": "1", "PATH": "/usr/bin", "PYTHONIOENCODING": "utf-8"}
+    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=odd, capture_output=True, text=True, encoding="utf-8", check=True)
+    assert printed.stdout == PAGES["cli.md"]()
+
+
+def test_every_command_is_on_the_page_within_80_columns():
+    texts = dict(helps())
+    assert {f"popcorn {name}" for name in COMMANDS} | {"popcorn", "popcorn problems show"} <= set(texts)
+    assert max(len(line) for text in texts.values() for line in text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            broken.append(target)
+    assert broken == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as the forges make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_names_a_path_of_a_machine(page):
+    assert MACHINE.findall(page.read_text(encoding="utf-8")) == []
+
+
+def test_the_method_page_gives_the_outcomes_and_floors_of_the_code():
+    page = (DOCS / "measuring.md").read_text(encoding="utf-8")
+    assert {name: int(code) for name, code in re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)} == EXIT_CODES
+    found = re.search(r"\| precision \|(.+)\|\n.*\n\| floor \|(.+)\|", page)
+    assert found is not None
+    names, values = ([cell.strip() for cell in row.split("|")] for row in found.groups())
+    assert {name: float(value) for name, value in zip(names, values, strict=True)} == FLOORS
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
@@ -21,7 +81,7 @@ def test_every_field_has_a_docstring_under_it(model):
 
 
 def test_every_noun_and_closed_set_is_on_the_page():
-    page = render()
+    page = columns_page()
     for model in MODELS:
         assert f"### {model.__name__}\n" in page
     for word in ("`wrong_values`", "`time_s`", "`fusion_ratio`", "`Outcome`", "`sol_source`"):
@@ -30,10 +90,11 @@ def test_every_noun_and_closed_set_is_on_the_page():
 
 
 def test_checking_tells_a_stale_page_from_a_true_one(tmp_path, capsys):
+    assert main(["--check", "--to", str(tmp_path)]) == 1
+    assert main(["--to", str(tmp_path)]) == 0
+    assert main(["--check", "--to", str(tmp_path)]) == 0
     page = tmp_path / "columns.md"
-    assert main(["--check", "--to", str(page)]) == 1
-    assert main(["--to", str(page)]) == 0
-    assert main(["--check", "--to", str(page)]) == 0
     page.write_text(page.read_text().replace("Joules", "Jules"))
-    assert main(["--check", "--to", str(page)]) == 1
-    assert "out of date" in capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["--check", "--to", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "columns.md out of date: run python -m popcorn.cli.docs\n"

@@ -72,8 +72,10 @@ def _about(record: Record) -> Iterator[tuple[str, str]]:
 def _failure(record: Record) -> Iterator[tuple[str, str]]:
     verdict = record.verdict
     stage = f" (while {_STAGES[verdict.stage]})" if verdict.stage else ""
-    yield "why", plain(verdict.reason or record.build.reason or "no reason was recorded", 600) + stage
-    yield from _caught(verdict)
+    if verdict.violations:
+        yield from _caught(verdict)
+    else:
+        yield "why", plain(verdict.reason or record.build.reason or "no reason was recorded", 600) + stage
     for found in record.build.diagnostics[:_DIAGNOSTICS]:
         where = f"{plain(found.file, 60)}:{found.line}: " if found.file and found.line else ""
         yield found.severity, where + plain(found.message, 300)
@@ -92,6 +94,7 @@ def _caught(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     measured = record.measurement
+    yield "host", facts_of.host(timing.candidate)
     yield "memory", facts_of.memory(measured.memory)
     yield "launches", facts_of.launches(measured.launches)
     yield "speed of light", facts_of.speed_of_light(measured.roofline)
@@ -114,9 +117,10 @@ def _origin(record: Record) -> Iterator[tuple[str, str]]:
 
 def _short(record: Record) -> Iterator[tuple[str, str]]:
     yield "candidate", facts_of.candidate(record)
-    if not record.verdict.correct:
-        yield "why", plain(record.verdict.reason or "no reason was recorded", 400)
+    if record.verdict.violations:
         yield from _caught(record.verdict)
+    elif not record.verdict.correct:
+        yield "why", plain(record.verdict.reason or "no reason was recorded", 400)
     elif record.verdict.precision:
         yield "precision", facts_of.precision(record.verdict.precision)
     yield "record", plain(record.id, 40)

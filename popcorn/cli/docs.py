@@ -1,25 +1,37 @@
-"""Writes docs/columns.md from the nouns themselves: `python -m popcorn.cli.docs`, or `--check` to only compare. Imports without torch."""
+"""Writes docs/columns.md from the nouns and docs/cli.md from the commands: `python -m popcorn.cli.docs`, or `--check` to only compare.
+
+Imports without torch.
+"""
 
 import argparse
 import ast
 import importlib
 import inspect
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import typer
 from pydantic import BaseModel
 
 import popcorn
+from popcorn.cli.main import app
 
 MODULES = ("case", "verdict", "measurement", "machine", "record", "run")
-COLUMNS = Path(popcorn.__file__).parent.parent / "docs" / "columns.md"
-HEAD = """# Columns
+DOCS = Path(popcorn.__file__).parent.parent / "docs"
+HELP_WIDTH = 80
+COLUMNS_HEAD = """# Columns
 
 Every field of every noun that crosses a process or reaches a disk, as the code defines it. Made by `python -m popcorn.cli.docs`; a
 test keeps it true. Units stand in the names: `time_s` seconds, `energy_j` joules, `memory_bytes` bytes, `bandwidth_bytes_per_s`.
 Unknown is `None`, with its reason beside it.
+"""
+CLI_HEAD = """# Commands
+
+What `--help` says of each command. Made by `python -m popcorn.cli.docs`; a test keeps it true. Each outcome of `eval` has an exit code of
+its own ([measuring.md](measuring.md)); a mistake in the command ends with 2 or with 60 to 67, one sentence and the next step.
 """
 
 
@@ -52,9 +64,9 @@ def closed_sets(module: ModuleType) -> list[tuple[str, tuple[Any, ...]]]:
     return [(name, value.__args__) for name, value in pairs if getattr(value, "__origin__", None) is not None and "Literal" in repr(value)]
 
 
-def render() -> str:
-    """The whole page."""
-    parts = [HEAD]
+def columns_page() -> str:
+    """The whole of columns.md."""
+    parts = [COLUMNS_HEAD]
     for module in modules():
         parts.append(f"## {module.__name__.rpartition('.')[2]}\n\n{(module.__doc__ or '').strip()}\n")
         for name, values in closed_sets(module):
@@ -65,21 +77,45 @@ def render() -> str:
     return "\n".join(parts)
 
 
+def helps(command: Any = None, name: str = "popcorn", parent: Any = None) -> Iterator[tuple[str, str]]:
+    """Every command with its help at a width of 80, a group before its members; the same text in every terminal."""
+    command = typer.main.get_command(app) if command is None else command
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True, terminal_width=HELP_WIDTH)
+    lines = command.get_help(context).splitlines()
+    yield context.command_path, "\n".join(line.rstrip() for line in lines).strip()
+    if hasattr(command, "list_commands"):
+        for member in command.list_commands(context):
+            yield from helps(command.get_command(context, member), member, context)
+
+
+def commands_page() -> str:
+    """The whole of cli.md."""
+    return "\n".join([CLI_HEAD, *(f"## {name}\n\n```text\n{text}\n```\n" for name, text in helps())])
+
+
+PAGES: dict[str, Callable[[], str]] = {"columns.md": columns_page, "cli.md": commands_page}
+"""Generated page → what makes it."""
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Write the page; with `--check` write nothing and return 1 when the page on disk differs."""
+    """Write the pages; with `--check` write nothing and return 1 when a page on disk differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only compare, exit 1 when docs/columns.md is out of date")
-    parser.add_argument("--to", type=Path, default=COLUMNS, help="the file to write (default: docs/columns.md)")
+    parser.add_argument("--check", action="store_true", help="only compare, exit 1 when a page is out of date")
+    parser.add_argument("--to", type=Path, default=DOCS, help="the folder to write to (default: docs)")
     chosen = parser.parse_args(arguments)
-    page = render()
-    if chosen.check:
-        if chosen.to.exists() and chosen.to.read_text() == page:
-            return 0
-        print(f"{chosen.to.name} is out of date: run python -m popcorn.cli.docs", file=sys.stderr)
+    stale = [name for name, page in PAGES.items() if not _same(chosen.to / name, page())]
+    if not chosen.check:
+        chosen.to.mkdir(parents=True, exist_ok=True)
+        for name in stale:
+            (chosen.to / name).write_text(PAGES[name](), encoding="utf-8")
+    elif stale:
+        print(f"{', '.join(stale)} out of date: run python -m popcorn.cli.docs", file=sys.stderr)
         return 1
-    chosen.to.parent.mkdir(parents=True, exist_ok=True)
-    chosen.to.write_text(page)
     return 0
+
+
+def _same(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def _text(nodes: list[ast.stmt]) -> str:

@@ -10,7 +10,9 @@ from popcorn.errors import BadCandidate, MissingFile
 from popcorn.schema.case import Precision
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import EXIT_CODES
+from popcorn.suites.problems import find_problem
 from popcorn.toolchain.languages import MAX_SOURCE_BYTES, detect_language
+from popcorn.worker.request import Request
 
 PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
 
@@ -18,9 +20,7 @@ PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision
 def evaluate_file(
     problem: Annotated[str, typer.Argument(help="Id such as popcorn/L1/29, or the path of a problem file.")],
     file: Annotated[str, typer.Argument(help="The candidate: .py with class ModelNew, or .c, .cpp, .cu with popcorn_forward.")],
-    language: Annotated[
-        str | None, typer.Option(help="torch, triton, tilelang, cute, cuda, cpp or c; found in the text if left out.")
-    ] = None,
+    language: Annotated[str | None, typer.Option(help="torch, triton, tilelang, cute, cuda, cpp, c; else found in the text.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     precision: Annotated[PrecisionName, typer.Option(help="Element type of inputs, weights and outputs.")] = PrecisionName["float32"],
     backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,
@@ -32,11 +32,8 @@ def evaluate_file(
     """Judge a kernel file, measure it, and print its card.
 
     The exit code says the outcome: 0 correct; 10 to 15 wrong; 20 cheated; 30 does not compile; 31 to 34 failed while it ran; 40 to 50 not
-    judged; 2 a mistake in the command itself.
+    judged; 2 and 60 to 67 a mistake in the command itself.
     """
-    from popcorn.suites.problems import find_problem
-    from popcorn.worker.request import Request
-
     found = find_problem(problem)
     source = read_candidate(file)
     request = Request(
@@ -71,7 +68,7 @@ def read_candidate(file: str) -> str:
         raise MissingFile(f"{file} cannot be read ({error.strerror}); check its permissions.") from None
 
 
-def judge(request) -> Record:  # type: ignore[no-untyped-def]
+def judge(request: Request) -> Record:
     """Evaluate one request on a bench of its own, with a progress line; the record is in the store when this returns."""
     from popcorn.cli.progress import progress_line
     from popcorn.evaluate import evaluate

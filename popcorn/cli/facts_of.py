@@ -1,4 +1,4 @@
-"""What a record says, as short sentences for people: one function a subject. Numbers through popcorn.units, unknown as a dash with the reason."""
+"""What a record says, in words: one function a subject. Numbers through popcorn.units, unknown as a dash with its reason."""
 
 from popcorn.cli.plain import plain
 from popcorn.schema.measurement import Energy, Interval, Launches, Measurement, Memory, Roofline, Samples, Timing
@@ -15,6 +15,11 @@ def unknown(reason: str | None) -> str:
 def ratio_between(interval: Interval) -> str:
     """`3.14× [3.10×, 3.18×]`."""
     return f"{show_ratio(interval.value)} [{show_ratio(interval.low)}, {show_ratio(interval.high)}]"
+
+
+def seconds_between(interval: Interval) -> str:
+    """`9.60 µs [9.55 µs, 9.70 µs]`."""
+    return f"{show_time(interval.value)} [{show_time(interval.low)}, {show_time(interval.high)}]"
 
 
 def time_between(samples: Samples) -> str:
@@ -57,6 +62,8 @@ def trials(record: Record) -> str:
     timed = f" · {verdict.timed_outputs_judged} of {verdict.timed_calls} timed outputs judged" if verdict.timed_calls else ""
     truth = f" · truth in {verdict.truth_dtype}" if verdict.truth_dtype else ""
     reason = f" ({plain(verdict.truth_reason, 120)})" if verdict.truth_reason else ""
+    if not verdict.trials and not verdict.trials_left_out:
+        return "none was reached"
     return f"{verdict.trials_passed} of {verdict.trials} passed{left_out}{timed}{truth}{reason}"
 
 
@@ -98,7 +105,9 @@ def speed_of_light(found: Roofline) -> str:
     if found.sol is None:
         return unknown(found.reason)
     source = (
-        "hardware counters" if found.sol_source == "counters" else f"least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
+        "hardware counters"
+        if found.sol_source == "counters"
+        else f"model: least bytes and flops, {found.ceiling_source or 'unknown'} ceilings"
     )
     bound = f"{found.bound}-bound" if found.bound else f"bound {UNKNOWN}"
     floor = f" · floor {show_time(found.floor_s)}" if found.floor_s is not None else ""
@@ -124,7 +133,7 @@ def counters(measured: Measurement) -> str:
     shares = {"memory": found.dram_utilisation, "compute": found.compute_utilisation, "occupancy": found.occupancy, "L2 hits": found.l2_hit}
     text = " · ".join(f"{name} {show_percent(share)}" for name, share in shares.items())
     stalls = ", ".join(f"{plain(name, 30)} {show_percent(share)}" for name, share in list(found.stalls.items())[:2])
-    return f"{len(found.kernels)} launches · {text}" + (f" · stalls: {stalls}" if stalls else "")
+    return f"{len(found.kernels)} kernel{'s' if len(found.kernels) != 1 else ''} · {text}" + (f" · stalls: {stalls}" if stalls else "")
 
 
 def controls(timing: Timing) -> str:
@@ -147,6 +156,11 @@ def build(record: Record) -> str:
     lanes = (record.provenance.build_lane, record.provenance.device_lane)
     queue, ran = sum(lane.queue_s for lane in lanes), sum(lane.run_s for lane in lanes)
     return f"{took}{tier} · {show_time(queue)} in queues, {show_time(ran)} at work · {show_time(record.provenance.wall_s)} in all"
+
+
+def host(samples: Samples) -> str:
+    """What a caller pays beside the device time."""
+    return f"{show_time(samples.host_time_s)} to issue a call · {show_time(samples.first_call_s)} for the first call in a process"
 
 
 def method(timing: Timing) -> str:

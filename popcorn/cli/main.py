@@ -73,6 +73,8 @@ class LazyGroup(TyperGroup):
             end_with(str(error), error.exit_code)
         except HarnessFailure as failure:
             end_with(f"a fault of Popcorn's own: {failure}", 50)
+        except KeyboardInterrupt:
+            end_with("stopped; every process it started has ended, and what was recorded is kept.", INTERRUPTED)
 
 
 app = typer.Typer(
@@ -105,10 +107,7 @@ def end_with(sentence: str, code: int) -> NoReturn:
 def run() -> None:
     """The entry point. Ctrl-C and a polite kill unwind through every `with`, so that no child process outlives this one."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        app(prog_name="popcorn", standalone_mode=True)
-    except KeyboardInterrupt:
-        end_with("stopped; what was recorded so far is kept.", INTERRUPTED)
+    app(prog_name="popcorn")
 
 
 if __name__ == "__main__":

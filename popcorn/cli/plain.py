@@ -24,4 +24,8 @@ def _visible(character: str) -> str:
     if " " <= character <= "~":
         return character
     hidden = unicodedata.category(character) in _HIDDEN or unicodedata.bidirectional(character) in _REORDERING
-    return character.encode("ascii", "backslashreplace").decode() if hidden else character
+    return _written_out(ord(character)) if hidden else character
+
+
+def _written_out(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -14,7 +14,7 @@ from popcorn.units import show_bytes, show_count
 WIDTH = 100
 """Columns of the table, so that it fits a terminal split in two."""
 
-app = typer.Typer(help="The problems: list them, or show one.", no_args_is_help=True)
+app = typer.Typer(help="The problems: list them, or show one.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
 @app.command("list")

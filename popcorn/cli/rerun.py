@@ -1,20 +1,17 @@
 """`popcorn rerun RECORD`: evaluate what a record holds again, with its own seed, and set the two side by side."""
 
 import json as json_text
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from popcorn.cli.eval import judge, tell
+from popcorn.cli.side_by_side import print_both
 from popcorn.errors import BadProblem, BadRecord
-from popcorn.schema.measurement import Interval, Timing
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import EXIT_CODES
 from popcorn.suites.problems import Problem, find_problem
 from popcorn.worker.request import Request
-
-WIDTH = 100
 
 
 def rerun(
@@ -67,67 +64,3 @@ def same_problem(old: Record) -> Problem:
             "results of different texts never mix; the record holds the old text under subject.reference."
         )
     return found
-
-
-def print_both(old: Record, new: Record) -> None:
-    """A table of key figures: recorded, now, and whether the intervals overlap."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False, emoji=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("", "recorded", "now", ""):
-        table.add_column(heading, overflow="fold")
-    for row in compare(old, new):
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table, width=min(console.width, WIDTH))
-
-
-def compare(old: Record, new: Record) -> Iterator[tuple[str, str, str, str]]:
-    """Rows of label, recorded, now, remark."""
-    from popcorn.cli.facts_of import precision, ratio_between
-    from popcorn.cli.plain import plain
-    from popcorn.units import UNKNOWN, show_bytes, show_percent
-
-    def row(label: str, of, remark: str = "") -> tuple[str, str, str, str]:  # type: ignore[no-untyped-def]
-        return label, of(old), of(new), remark
-
-    def timed(label: str, of) -> tuple[str, str, str, str]:  # type: ignore[no-untyped-def]
-        ends = [of(one.measurement.timing) if one.measurement.timing else None for one in (old, new)]
-        said = [UNKNOWN if end is None else show(end) for end in ends]
-        return label, said[0], said[1], overlap(*ends) if show is not None else ""
-
-    from popcorn.units import show_time
-
-    same = {True: "the same", False: "DIFFERENT"}
-    yield row("record", lambda r: plain(r.id, 40))
-    yield row("made", lambda r: r.provenance.made[:19].replace("T", " "))
-    yield row("outcome", lambda r: r.verdict.outcome, same[old.verdict.outcome == new.verdict.outcome])
-    yield row("why", lambda r: plain(r.verdict.reason or UNKNOWN, 160))
-    yield row("case", lambda r: r.case.id, same[old.case == new.case])
-    yield row("device", lambda r: plain(r.machine.id, 60), same[old.machine.id == new.machine.id])
-    yield row("precision", lambda r: precision(r.verdict.precision))
-
-    def show(interval: Interval) -> str:
-        return f"{show_time(interval.value)} [{show_time(interval.low)}, {show_time(interval.high)}]"
-
-    yield timed("time", lambda t: _side(t, "candidate"))
-    yield timed("eager", lambda t: _side(t, "baseline"))
-    show = ratio_between
-    yield timed("speedup", lambda t: t.speedup)
-    yield timed("over compile", lambda t: t.speedup_compiled)
-    yield row("memory", lambda r: show_bytes(r.measurement.memory.peak_bytes))
-    yield row("speed of light", lambda r: show_percent(r.measurement.roofline.sol))
-
-
-def overlap(old: Interval | None, new: Interval | None) -> str:
-    """Whether two 95 % intervals share a value."""
-    if old is None or new is None:
-        return ""
-    return "intervals overlap" if old.low <= new.high and new.low <= old.high else "intervals DO NOT overlap"
-
-
-def _side(timing: Timing, name: str) -> Interval:
-    samples = getattr(timing, name)
-    return Interval(value=samples.time_s, low=samples.low_s, high=samples.high_s)

@@ -12,6 +12,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from popcorn.errors import UnknownDevice
+
 ROOT = Path("/")
 
 
@@ -32,6 +34,23 @@ def usable_cores(root: Path = ROOT) -> int:
     quota = _cpu_quota(root)
     cores = len(os.sched_getaffinity(0))
     return cores if quota is None else max(1, min(cores, int(quota)))
+
+
+def measuring_threads(cores: int) -> int:
+    """Threads of a CPU measurement: $POPCORN_THREADS, else all cores but one.
+
+    One core is left to the harness and to the rest of the machine: a team of threads waits for its slowest member, so with every core in it
+    one foreign process turned 2 ms into 74 ms in the median (2 cores, load 3), while a team of one stayed within 4 %.
+    Raises UnknownDevice when the variable is not a number of cores that are there.
+    """
+    asked = os.environ.get("POPCORN_THREADS")
+    if not asked:
+        return max(1, cores - 1)
+    if not asked.isdecimal() or not 1 <= int(asked) <= cores:
+        raise UnknownDevice(
+            f"POPCORN_THREADS={asked!r} is not a number from 1 to {cores}, the cores that this process may use; unset it or choose one"
+        )
+    return int(asked)
 
 
 def memory_bytes(root: Path = ROOT) -> int | None:

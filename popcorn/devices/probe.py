@@ -54,12 +54,13 @@ def _gpu(index: int, gpus: list[object]) -> Machine:
 def _cpu() -> Machine:
     name = host.cpu_name()
     cores = host.usable_cores()
+    threads = host.measuring_threads(cores)
     return Machine(
-        device_id=f"cpu-{slug(name)}-{cores}c",
+        device_id=f"cpu-{slug(name)}-{threads}t",
         device_name=name,
         kind="cpu",
         multiprocessors=cores,
-        threads=cores,
+        threads=threads,
         memory_bytes=host.memory_bytes(),
         l2_bytes=host.last_level_cache_bytes(),
         driver=platform.release(),

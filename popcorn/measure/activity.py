@@ -91,14 +91,14 @@ def record_activity(calls: Sequence[Call], device: str, between: Call | None = N
     `NoDeviceRecord` says so. Raises `StrayActivity` as `measure_spans` does.
     """
     import torch
-    from torch.profiler import ProfilerActivity, profile, record_function
+    from torch.autograd.profiler import profile, record_function  # torch.profiler's front imports torch._inductor: a second
 
     if torch.device(device).type == "cpu":
         raise NoDeviceRecord("a CPU keeps no records of device activity; use the clock")
     label = f"popcorn.{secrets.token_hex(8)}"  # secret, so that a call cannot open a range in our name
     known = torch.ones(16, device=device)
     torch.cuda.synchronize(device)
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+    with profile(use_device="cuda", use_kineto=True) as profiler:
         with record_function(f"{label}.known"):
             known.add_(1)
             torch.cuda.synchronize(device)
@@ -110,7 +110,7 @@ def record_activity(calls: Sequence[Call], device: str, between: Call | None = N
             with record_function(f"{label}.call.{index}"):
                 call()
                 torch.cuda.synchronize(device)
-    results = profiler.profiler.kineto_results if profiler.profiler is not None else None
+    results = profiler.kineto_results
     if results is None:
         raise NoDeviceRecord("the profiler returned nothing")
     return assign(results.events(), label, len(calls))

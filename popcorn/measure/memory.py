@@ -171,13 +171,14 @@ def _on_cpu(call: Call, device: str, known: dict[int, int]) -> PeakMemory:
 
 def _allocated(call: Call) -> tuple[int, int]:
     """By torch's allocator events: the peak of one call above its start, and the bytes still alive after it and its garbage."""
-    from torch.profiler import ProfilerActivity, profile
+    # torch.profiler's own front imports all of torch._inductor on its first use: a second that this one does not cost
+    from torch.autograd.profiler import profile
 
     gc.collect()
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+    with profile(use_kineto=True, profile_memory=True) as profiler:
         call()
         gc.collect()
-    results = profiler.profiler.kineto_results if profiler.profiler is not None else None
+    results = profiler.kineto_results
     if results is None:
         raise RuntimeError("torch's profiler returned nothing")
     live = peak = 0

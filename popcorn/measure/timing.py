@@ -1,6 +1,7 @@
 """Timing instruments: calls in, seconds per call out. They know no problem and no process. Needs torch for CUDA only."""
 
 import gc
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,24 @@ SHORT_S = 20e-6
 WINDOW_S = 1e-3
 """Shortest window of a CPU clock: 1 ms is thousands of its steps."""
 
+DISTURBED = 0.02
+"""A window in which the process waited for a core for more than this share of it says more about the machine than about the call."""
+
 # bound at import: candidate code that patches the time module later changes nothing here
 _clock_ns = time.perf_counter_ns
+
+
+_evictor: Any = None
+
+
+def share_evictor(size_bytes: int) -> Any:
+    """A buffer to read for eviction, made once and shared by all later forks of this process (pages that are only read stay shared)."""
+    global _evictor
+    if size_bytes:
+        import torch
+
+        _evictor = torch.ones(size_bytes // 4, dtype=torch.float32)
+    return _evictor
 
 
 @dataclass(frozen=True)
@@ -35,36 +52,38 @@ class CpuTimer:
     name = "perf_counter"
 
     def __init__(self, cache_bytes: int):
-        import torch
-
-        # twice the last-level cache, read and written: nothing of the inputs survives in it
-        self._evictor = torch.zeros(max(1, 2 * cache_bytes // 4), dtype=torch.float32)
+        self._evictor = _evictor if _evictor is not None else share_evictor(2 * cache_bytes)
 
     def evict(self) -> None:
-        """Cold caches."""
-        self._evictor.add_(1.0)
+        """Cold caches: twice the last-level cache is read, and nothing of the inputs survives in it. Read only, so that no line is dirty."""
+        self._evictor.sum()
 
     def time(self, windows: Sequence[Sequence[Call]], keep: Callable[[int, Any], None]) -> list[float]:
-        """Seconds per call of each window. `keep(i, result)` takes the i-th result, outside the window."""
-        samples, index = [], 0
+        """Seconds per call of each window. `keep(i, result)` takes the i-th result, outside the window.
+
+        Windows in which the process had to wait for a core are left out, unless all were.
+        """
+        samples, delays, index = [], [], 0
         self.evict()
         was_enabled = gc.isenabled()
         gc.disable()
         try:
             for window in windows:
                 results: list[Any] = [None] * len(window)
+                waited = waiting_ns()
                 start = _clock_ns()
                 for i, call in enumerate(window):
                     results[i] = call()
                 stop = _clock_ns()
                 samples.append((stop - start) * 1e-9 / len(window))
+                delays.append((waiting_ns() - waited) / (stop - start))
                 for result in results:
                     keep(index, result)
                     index += 1
         finally:
             if was_enabled:
                 gc.enable()
-        return samples
+        return [sample for sample, delay in zip(samples, delays, strict=True) if delay <= DISTURBED] or samples
 
     def time_warm(self, call: Call, seconds: float) -> WarmTimes:
         """Median of windows ≥ 1 ms with the same inputs."""
@@ -179,6 +198,18 @@ class CudaTimer:
         # twice the host's time at 2 GHz, for the next cold windows; at least 0.1 ms, at most 5 ms
         self._hide_cycles = int(min(1e7, max(2e5, 2 * sorted(hosts)[count // 2] * 2e9)))
         return WarmTimes(times[count // 2], sorted(hosts)[count // 2], count)
+
+
+def waiting_ns() -> int:
+    """Nanoseconds that this process's threads have waited for a core while they could have run, so far (schedstat; 0 where there is none)."""
+    total = 0
+    for task in os.scandir("/proc/self/task"):
+        try:
+            with open(f"{task.path}/schedstat", "rb") as file:  # noqa: PTH123 - a hot path, and pathlib costs more than the read
+                total += int(file.read().split()[1])
+        except (OSError, IndexError):
+            continue
+    return total
 
 
 def make_timer(device: str, cache_bytes: int) -> CpuTimer | CudaTimer:

@@ -138,7 +138,7 @@ class BuildCache:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             # the holder removes its lock file: a lock on a removed file locks nothing, so take the new one
             try:
-                same = os.stat(path).st_ino == os.fstat(descriptor).st_ino
+                same = path.stat().st_ino == os.fstat(descriptor).st_ino
             except FileNotFoundError:
                 same = False
             if same:

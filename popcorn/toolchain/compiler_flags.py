@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from popcorn.toolchain.diagnostics import CompileFailed
 
 _TAKES_VALUE = {
-    "-D", "-U", "-I", "-isystem", "-L", "-l", "-Xptxas", "--ptxas-options", "-Xcompiler", "--compiler-options", "-Xcudafe", "-diag-suppress",
-    "--diag-suppress", "-maxrregcount", "--maxrregcount", "-t", "--threads", "-Xlinker", "-include", "-arch", "--gpu-architecture", "-code",
+    "-D", "-U", "-I", "-isystem", "-L", "-l", "-Xptxas", "--ptxas-options", "-Xcompiler", "--compiler-options", "-Xcudafe",
+    "-diag-suppress", "--diag-suppress", "-maxrregcount", "--maxrregcount", "-t", "--threads", "-Xlinker", "-include", "-arch",
+    "--gpu-architecture", "-code",
     "--gpu-code", "-gencode", "--generate-code", "-std", "--std", "-O", "--optimize",
 }  # fmt: skip
 _HOST = re.compile(
@@ -15,8 +16,9 @@ _HOST = re.compile(
     r"|isystem|Wl,(?:--as-needed|--no-as-needed|-rpath,\S+|-z,\w+|--no-undefined|-O\d|-s)|s|shared|v)"
 )
 _CUDA = re.compile(
-    r"--?(?:use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda|lineinfo|generate-line-info|restrict|ftz=\w+|prec-div=\w+"
-    r"|prec-sqrt=\w+|fmad=\w+|maxrregcount=?\d*|extra-device-vectorization|ptxas-options=[\w=,.-]+|default-stream[= ]?[\w-]*|threads=?\d*|t=?\d*"
+    r"--?(?:use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda|lineinfo|generate-line-info|restrict|ftz=\w+"
+    r"|prec-div=\w+|prec-sqrt=\w+|fmad=\w+|maxrregcount=?\d*|extra-device-vectorization"
+    r"|ptxas-options=[\w=,.-]+|default-stream[= ]?[\w-]*|threads=?\d*|t=?\d*"
     r"|std=[\w+]+|diag-suppress=?[\d,]*|disable-warnings|Werror=?[\w,-]*|resource-usage|relocatable-device-code=\w+|rdc=\w+|dlto|device-debug|G"
     r"|source-in-ptx|keep-device-functions|optimize=?\w*|O\w*|g|w|D\S+|U\S+|I\S+|l\S+|L\S+|isystem|m64|split-compile=\d+|minimal"
     r"|forward-unknown-to-host-compiler|allow-unsupported-compiler|expt-[\w-]+)"

@@ -14,10 +14,12 @@ MAX_TEXT = 1_000_000
 Severity = Literal["error", "warning", "note"]
 
 _GNU = re.compile(
-    r"^(?P<file>[^\s:()][^:\n]{0,300}):(?P<line>\d{1,9})(?::\d{1,9})?:\s*(?P<severity>fatal error|error|warning|note|sorry, unimplemented):\s*(?P<message>.*)$"
+    r"^(?P<file>[^\s:()][^:\n]{0,300}):(?P<line>\d{1,9})(?::\d{1,9})?:"
+    r"\s*(?P<severity>fatal error|error|warning|note|sorry, unimplemented):\s*(?P<message>.*)$"
 )
 _NVCC = re.compile(
-    r"^(?P<file>[^\s()][^()\n]{0,300})\((?P<line>\d{1,9})(?:,\d{1,9})?\):\s*(?P<severity>(?:catastrophic )?error|warning|remark)\s*(?:#[\w-]+)?\s*:\s*(?P<message>.*)$"
+    r"^(?P<file>[^\s()][^()\n]{0,300})\((?P<line>\d{1,9})(?:,\d{1,9})?\):"
+    r"\s*(?P<severity>(?:catastrophic )?error|warning|remark)\s*(?:#[\w-]+)?\s*:\s*(?P<message>.*)$"
 )
 _PTXAS = re.compile(
     r"^ptxas\s+(?P<file>[^,\n]{0,300}?)(?:,\s*line\s+(?P<line>\d{1,9})\s*;\s*|\s*)(?P<severity>error|fatal|warning|info)\s*:\s*(?P<message>.*)$"

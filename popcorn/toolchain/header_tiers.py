@@ -1,4 +1,7 @@
-"""Which headers a load_inline text needs. Parsing all of torch is nearly the whole cost of a build, so the lightest that keeps the meaning is first."""
+"""Which headers a load_inline text needs.
+
+Parsing all of torch is nearly the whole cost of a build, so the lightest headers that keep the meaning come first.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

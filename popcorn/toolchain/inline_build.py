@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 import sysconfig
 import time
@@ -163,7 +164,8 @@ class _Plan:
             work = folder / tier
             work.mkdir()
             failure = self._attempt(tier, work, deadline)
-            tried.append({"tier": tier, "seconds": round(time.monotonic() - start, 3), "ok": failure is None})
+            reason = None if failure is None else failure.reason[:300]
+            tried.append({"tier": tier, "seconds": round(time.monotonic() - start, 3), "ok": failure is None, "reason": reason})
             if failure is None:
                 (work / f"{self.request.name}.so").rename(folder / f"{self.request.name}.so")
                 return {"tier": tier, "tiers": tried, "diagnostics": []}
@@ -185,7 +187,12 @@ class _Plan:
     def _link(self, tier: str, folder: Path, deadline: float) -> CompileFailed | None:
         objects = sorted(path.name for path in folder.glob("*.o"))
         command = [self.gpp, *objects, "-shared", *self.link_flags, *self._libraries(tier), "-o", f"{self.request.name}.so"]
+        if tier == header_tiers.STABLE:  # the C interface grows with torch: what this torch lacks must not fail at import
+            command.append("-Wl,--no-undefined,--warn-unresolved-symbols")
         ran = run_command(command, folder, max(0.1, deadline - time.monotonic()))
+        complete = not self.request.cuda or self.torch.has_library("torch_cuda")
+        if ran.code == 0 and complete and (missing := re.search(r"undefined reference to [`']?(aoti_\w+)", ran.output)):
+            return CompileFailed(f"this torch has no {missing[1]}")
         return _failure(ran) if ran.code != 0 else None
 
     def _write(self, tier: str, folder: Path) -> list[str]:
@@ -217,12 +224,7 @@ class _Plan:
             return f'#line 1 "binding.cpp"\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{rows}}}\n'
         methods = "".join(f"POPCORN_METHOD({name})\n" for name in functions)
         rows = "".join(f"  POPCORN_ROW({name}, {json.dumps(doc)}),\n" for name, doc in functions.items())
-        name = self.request.name
-        return (
-            f'#include "popcorn_bind.h"\n#line 1 "binding.cpp"\n{methods}static PyMethodDef popcorn_rows[] = {{\n{rows}  {{nullptr, nullptr, 0, nullptr}}}};\n'
-            f'static PyModuleDef popcorn_module = {{PyModuleDef_HEAD_INIT, "{name}", nullptr, -1, popcorn_rows, nullptr, nullptr, nullptr, nullptr}};\n'
-            f"PyMODINIT_FUNC PyInit_{name}() {{ return PyModule_Create(&popcorn_module); }}\n"
-        )
+        return f'#include "popcorn_bind.h"\n#line 1 "binding.cpp"\n{methods}POPCORN_MODULE({self.request.name}, {rows})\n'
 
     def _compile(self, tier: str, source: str) -> list[str]:
         common = [f"-DTORCH_EXTENSION_NAME={self.request.name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *self._header_folders(tier)]
@@ -242,7 +244,11 @@ class _Plan:
         if tier == header_tiers.STABLE:
             half = ["-DPOPCORN_HALF", "-isystem", torch[0]] if self.half else []
             return [f"-I{INCLUDE_FOLDER / 'stable'}", f"-I{INCLUDE_FOLDER}", *half, "-isystem", python]
-        light = [f"-I{INCLUDE_FOLDER / 'per_operator'}", f"-I{INCLUDE_FOLDER}", "-I."] if tier == header_tiers.PER_OPERATOR else []
+        light = (
+            [f"-I{INCLUDE_FOLDER / 'per_operator'}", f"-I{INCLUDE_FOLDER}", "-I.", "-DAT_PER_OPERATOR_HEADERS"]
+            if tier == header_tiers.PER_OPERATOR
+            else []
+        )
         return [*light, *(part for folder in (*torch, python) for part in ("-isystem", folder))]
 
     def _libraries(self, tier: str) -> list[str]:
@@ -251,7 +257,7 @@ class _Plan:
         if tier == header_tiers.STABLE:
             names = ["torch_cpu", "torch_cuda" if cuda else ""]
         libraries = [f"-l{name}" for name in names if name and self.torch.has_library(name)]
-        return [f"-L{self.torch.library_folder}", *libraries, *([f"-L{cuda_home() / 'lib64'}", "-lcudart"] if cuda else [])]
+        return [f"-L{self.torch.library_folder}", *libraries, *(_runtime() if cuda else [])]
 
 
 def _failure(ran: Ran) -> CompileFailed:
@@ -259,6 +265,11 @@ def _failure(ran: Ran) -> CompileFailed:
     if ran.timed_out:
         return CompileFailed(f"the compiler was not done after {ran.seconds:.0f} s", diagnostics, timed_out=True)
     return CompileFailed(first_error(diagnostics) or f"the compiler failed: {ran.output.strip()[-300:]}", diagnostics)
+
+
+def _runtime() -> list[str]:
+    folders = [cuda_home() / "lib64", cuda_home() / "lib"]
+    return [f"-L{next((folder for folder in folders if folder.is_dir()), folders[0])}", "-lcudart"]
 
 
 def _headers_hash() -> str:

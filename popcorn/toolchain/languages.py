@@ -32,10 +32,8 @@ def detect_language(path_or_name: str | PurePath, source: str, asked: str | None
         found: tuple[str, ...] = (NATIVE_SUFFIXES[suffix],)
     elif suffix == ".py":
         tree = _parse(source)
-        if tree is None:
-            found = (asked,) if asked not in (None, "c") else ("torch",)  # type: ignore[assignment]
-        else:
-            found = _python_languages(tree)
+        unknown = (asked,) if asked is not None and asked != "c" else ("torch",)
+        found = unknown if tree is None else _python_languages(tree)
     else:
         raise BadCandidate(f"{name}: the extension {suffix or '(none)'} is not one of a kernel file; {_NEXT_STEP}.")
     if asked is None:
@@ -56,7 +54,7 @@ def is_python(path_or_name: str | PurePath, source: str) -> bool:
 
 
 def check_contract(source: str, language: str, python: bool | None = None, name: str = "candidate") -> None:
-    """Raise CompileFailed when the text cannot be a candidate: a Python syntax error (with its line), no class ModelNew, no popcorn_forward.
+    """Raise CompileFailed when the text cannot be a candidate: a syntax error in Python, no class ModelNew, no popcorn_forward.
 
     `python` says which of the two forms of `cuda` and `cpp` it is; None decides by whether it parses as Python.
     """

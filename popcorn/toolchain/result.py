@@ -22,7 +22,7 @@ class BuildResult:
     language: str
     """One of LANGUAGES."""
     kind: Kind
-    """`python`: the text itself is imported in the child. `native`: a library with the C interface. `extension`: a Python extension module."""
+    """`python`: the text itself is imported in the child. `native`: a library with the C interface. `extension`: an extension module."""
     path: Path | None = None
     """The library; None for Python modules and failures."""
     key: str | None = None

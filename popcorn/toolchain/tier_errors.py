@@ -46,7 +46,7 @@ def is_users_own(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str], to
         names = sorted({match[1] for item in errors if (match := _UNDEFINED.search(item.message))})[:8]
         if any(not name.startswith(_PREFIXES) and not _is_macro(name, torch) for name in _undeclared(names, folder, compiler)):
             return True
-    return all(item.line is not None and item.file in texts and _in_device_code(texts[item.file], item.line) for item in errors)
+    return all(item.line is not None and item.file and _in_device_code(texts.get(item.file, ""), item.line) for item in errors)
 
 
 @functools.lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from popcorn.devices.probe import probe
 from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
+from popcorn.toolchain.triton_cache import private_caches
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 
@@ -29,7 +30,7 @@ class Bench:
         self.threads = self.machine.threads or max(1, (os.cpu_count() or 1) // 2)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
-        self.nursery = Nursery(self.threads)
+        self.nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -63,16 +64,14 @@ class Bench:
         child = self.nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
-        triton = self.cache / "triton" / (candidate_hash or "trusted")
-        triton.mkdir(parents=True, exist_ok=True)
-        env = {"TMPDIR": str(private), "HOME": str(private), "TRITON_CACHE_DIR": str(triton)}
-        env["TORCHINDUCTOR_CACHE_DIR"] = str(private / "inductor" if role == "candidate" else self.cache / "inductor")
+        caches = private_caches(self.cache / "private", candidate_hash or "trusted")
+        env = {"TMPDIR": str(private), "HOME": str(private), **caches}
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
-            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes,
-            "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(triton)],
+            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / (candidate_hash or "trusted") / "nvrtc"),
+            "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(self.cache / "private" / candidate_hash)],
         }  # fmt: skip
         try:
             child.ask(introduction, timeout_s=60)

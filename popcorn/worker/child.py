@@ -1,4 +1,7 @@
-"""A forked child's life: take a role, close the sandbox if the role is a candidate's, then answer commands until the parent hangs up."""
+"""A forked child's life: take a role, close the sandbox if the role is a candidate's, then answer commands until the parent hangs up.
+
+Needs torch.
+"""
 
 import contextlib
 import os
@@ -32,6 +35,7 @@ def live(channel: Channel) -> int:
 
 
 def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
+    server: Oracle | Side
     role, folder = message["role"], Path(message["folder"])
     os.environ.update(message["env"])
     os.chdir(folder)
@@ -43,13 +47,17 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     if device.startswith("cuda"):
         torch.empty(1, device=device)  # the driver opens what it needs before any fence closes
     if role == "candidate":
-        server: Oracle | Side = Side(role, device, message["cache_bytes"], folder, _asker(channel))
+        side = server = Side(role, device, message["cache_bytes"], folder)
         missing = _close_sandbox(message, folder)
         from popcorn.toolchain.inline import intercept
 
         intercept(_asker(channel))
+        if device.startswith("cuda"):
+            from popcorn.toolchain.nvrtc import intercept_nvrtc
+
+            intercept_nvrtc(side.built_here.append, Path(message["nvrtc"]))
     elif role == "reference":
-        server, missing = Side(role, device, message["cache_bytes"], folder, _asker(channel)), []
+        server, missing = Side(role, device, message["cache_bytes"], folder), []
     else:
         server, missing = Oracle(device, Path(message["shared"])), []
         sandbox.hide_memory()
@@ -58,13 +66,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
 
 
 def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
-    """Everything the candidate's harness needs is imported before; afterwards only its own folder can be written."""
-    import popcorn.measure.launches
-    import popcorn.measure.memory
-    import popcorn.measure.timing
-    import popcorn.toolchain.inline
-    import popcorn.toolchain.native_module  # noqa: F401
-
+    """The zygote has imported everything the candidate's harness needs; from here on only its own folder can be written."""
     sandbox.show_memory()
     own_pages = Path(f"/proc/{os.getpid()}/clear_refs")  # resets this process's own high-water mark of memory
     sandbox.limit_resources(message["memory_bytes"], _MAX_FILE_BYTES, _MAX_PROCESSES)

@@ -5,9 +5,10 @@ from popcorn.records.store import Store
 from popcorn.schema.measurement import Measurement, Timing
 from popcorn.schema.record import Build, Record, Subject
 from popcorn.schema.verdict import Verdict
-from popcorn.worker.comparing import speedup_over_compiled, time_compiled
+from popcorn.worker.comparing import time_compiled
 from popcorn.worker.judging import Trials
 from popcorn.worker.session import Refused, Session
+from popcorn.worker.taken import speedup_over_compiled
 from popcorn.worker.writing import case_of, make_record
 
 

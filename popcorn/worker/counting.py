@@ -14,9 +14,10 @@ from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_e
 from popcorn.measure.roofline import impossible_below, place, under_the_floor
 from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
 from popcorn.units import show_time
-from popcorn.worker.comparing import BASELINE, CANDIDATE, Launch, Pace, Taken
+from popcorn.worker.comparing import Launch
 from popcorn.worker.judging import Trials
 from popcorn.worker.session import Refused, Session
+from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 2.0
 

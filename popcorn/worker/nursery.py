@@ -99,7 +99,7 @@ class Child:
 class Nursery:
     """A zygote and the children it has forked. One a device kind; thread-safe."""
 
-    def __init__(self, threads: int, cores: list[int] | None = None):
+    def __init__(self, threads: int, evictor_bytes: int = 0):
         self._lock = threading.Lock()
         self._changed = threading.Condition()
         self._statuses: dict[int, int] = {}
@@ -110,14 +110,13 @@ class Nursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "popcorn.worker.zygote", str(theirs.fileno())],
+            [sys.executable, "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
             pass_fds=[theirs.fileno()],
             env=_environment(threads),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None,
         )
         theirs.close()
         assert self._process.stderr is not None

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def prepare(session: "Session") -> tuple[Path, dict[str, str]]:
     """Writes what the profiled process needs into a fresh folder; returns it and the environment to run in."""
-    from popcorn.worker.session import Session as _Session
+    from popcorn.toolchain.triton_cache import private_caches
 
-    assert isinstance(session, _Session) and session.oracle is not None and session.built is not None
+    assert session.oracle is not None and session.built is not None
     folder = session.bench.new_folder("profiled")
     question = session.question(session.opened["nominal"], "launch", "profiled")
     trial = session.ask(session.oracle, {"do": "trial", "question": question, "truth": False, "conditioning": False})
@@ -31,10 +31,11 @@ def prepare(session: "Session") -> tuple[Path, dict[str, str]]:
         "candidate": str(candidate), "language": session.request.language, "library": str(session.built.path) if session.built.path else None,
         "builds": str(session.bench.builds.folder), "precision": session.request.precision, "gradient": session.gradient,
         "init_seed": question["init_seed"], "trial": trial, "answers": session.answers,
+        "private": str(session.bench.cache / "private" / session.candidate_hash),
     }  # fmt: skip
     (folder / "job.json").write_text(json.dumps(job))
     env = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
-    env |= {"HOME": str(folder), "TMPDIR": str(folder), "TRITON_CACHE_DIR": str(session.bench.cache / "triton" / session.candidate_hash)}
+    env |= {"HOME": str(folder), "TMPDIR": str(folder), **private_caches(session.bench.cache / "private", session.candidate_hash)}
     env["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")) if p)
     if session.bench.machine.device_uuid:
         env["CUDA_VISIBLE_DEVICES"] = session.bench.machine.device_uuid
@@ -46,6 +47,7 @@ def main(folder: Path) -> None:
     import torch
 
     from popcorn.toolchain.inline import intercept
+    from popcorn.toolchain.nvrtc import intercept_nvrtc
     from popcorn.worker import sandbox
     from popcorn.worker.mailbox import DTYPES, Buffer, tensors_of, unpack
     from popcorn.worker.subject import CandidateFile, import_candidate, load_candidate, set_precision
@@ -56,8 +58,13 @@ def main(folder: Path) -> None:
     inbox = Buffer(data.to(device), {"kind": "copy"})
     torch.cuda.init()
     # ncu talks to this process over a loopback socket, so the network stays open; there is no secret here to send
-    sandbox.enter([*sandbox.public_paths(), Path(job["builds"])], [folder, Path("/tmp"), *sandbox.device_files()], fence_network=False)
+    sandbox.enter(
+        [*sandbox.public_paths(), Path(job["builds"])],
+        [folder, Path(job["private"]), Path("/tmp"), *sandbox.device_files()],
+        fence_network=False,
+    )
     intercept(lambda request: job["answers"][_name(request)])
+    intercept_nvrtc(lambda note: None, Path(os.environ["TRITON_CACHE_DIR"]).parent / "nvrtc")
     set_precision(job["precision"])
     trial = job["trial"]
     file = CandidateFile(Path(job["candidate"]), job["language"], Path(job["library"]) if job["library"] else None)

@@ -113,7 +113,9 @@ class Session:
             "library": str(self.built.path) if self.built.path else None,
         }
         timeout = self.request.build_timeout_s if stage == "build" else self.request.timeout_s
-        self.ask_candidate(child, message, stage, timeout, self._serve_build)
+        imported = self.ask_candidate(child, message, stage, timeout, self._serve_build)
+        if stage == "build":
+            self._note_run_time_builds(imported.get("built_here"))
         return child
 
     def start_reference(self, compile: bool = False) -> Child:
@@ -135,6 +137,13 @@ class Session:
         told = answer(result)
         self.answers[json.dumps(plain, sort_keys=True)] = told
         return told
+
+    def _note_run_time_builds(self, notes: Any) -> None:
+        """What NVRTC compiled inside the candidate's process at import; its word, kept for the record only."""
+        for note in notes if isinstance(notes, list) else []:
+            seconds = note.get("seconds") if isinstance(note, dict) else None
+            if type(seconds) is float and 0 <= seconds < 1e5:
+                self.builds.append(Build(build_s=seconds, cached=note.get("cached") is True, key=str(note.get("key"))[:64], tier="nvrtc"))
 
     # -- asking --------------------------------------------------------------------------------------------------------------------
 

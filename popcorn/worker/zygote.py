@@ -6,6 +6,7 @@ whatever outlives its job, or tries to hide as an orphan, is killed here. When t
 
 import contextlib
 import gc
+import importlib
 import os
 import select
 import signal
@@ -18,13 +19,13 @@ from popcorn.worker import sandbox
 from popcorn.worker.wire import Channel, Closed
 
 
-def main(control_fd: int) -> None:
+def main(control_fd: int, evictor_bytes: int) -> None:
     """Serve fork and kill requests until the parent closes its end."""
     control = socket.socket(fileno=control_fd)
     sandbox.become_subreaper()
     sandbox.hide_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    _import_heavy_modules()
+    _import_heavy_modules(evictor_bytes)
     Channel(control).send({"event": "ready", "pid": os.getpid()})
 
     wake_read, wake_write = os.pipe()
@@ -46,11 +47,27 @@ def main(control_fd: int) -> None:
         _kill_orphans(set())
 
 
-def _import_heavy_modules() -> None:
-    import torch  # noqa: F401
+def _import_heavy_modules(evictor_bytes: int) -> None:
+    """Whatever any role needs later is imported once, here, and shared by every child."""
+    import torch
 
-    from popcorn.worker import child  # noqa: F401
+    torch.set_num_threads(1)  # a team of OpenMP threads does not survive a fork
+    for name in (
+        "torch._dynamo",  # dispatch modes and torch.compile need it, and it takes a second
+        "torch.utils.cpp_extension",
+        "popcorn.measure.activity",
+        "popcorn.measure.launches",
+        "popcorn.measure.memory",
+        "popcorn.suites.loading",
+        "popcorn.toolchain.inline",
+        "popcorn.toolchain.native_module",
+        "popcorn.toolchain.nvrtc",
+        "popcorn.worker.child",
+    ):
+        importlib.import_module(name)
+    from popcorn.measure.timing import share_evictor
 
+    share_evictor(evictor_bytes)
     with contextlib.suppress(ImportError):
         import triton  # noqa: F401
     # frozen objects stay on shared pages: no garbage collection in a child touches (and so copies) them
@@ -161,4 +178,4 @@ def _children(pid: int) -> list[int]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

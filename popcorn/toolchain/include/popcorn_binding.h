@@ -2,6 +2,9 @@
 // type; a type that is not known here does not compile, and the next tier of headers is tried. Conversions and exceptions are
 // those of pybind11 and torch::wrap_pybind_function: None is no tensor, a float is no int, every std::exception is a RuntimeError.
 #pragma once
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#pragma GCC system_header  // warnings are for the candidate's text alone
+#endif
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -21,6 +24,7 @@ namespace popcorn {
 // Each tier gives these two, and `raise_known(std::exception_ptr)`, before the functions are bound.
 inline at::Tensor tensor_from_pointer(void* implementation);  // borrowed TensorImpl*
 inline void* pointer_of(at::Tensor& tensor);                  // at::Tensor*
+inline void* released(at::Tensor& tensor);                    // at::Tensor* made by new, now the caller's
 inline bool raise_known();                                    // inside catch (...): sets torch's own Python error and returns true
 
 struct PythonError {};  // the Python error is set
@@ -57,6 +61,21 @@ struct Convert<at::Tensor> {
     value = tensor_from_pointer(implementation);
     return true;
   }
+  // A microsecond slower, through a function that torch gives to Python.
+  static PyObject* slowly(at::Tensor& value) {
+    static PyObject* const make = [] {
+      PyObject* owner = torch_attribute("torch._C", "_aoti");
+      PyObject* found = PyObject_GetAttrString(owner, "alloc_tensor_by_stealing_from_void_ptr");
+      Py_DECREF(owner);
+      if (!found) throw PythonError();
+      return found;
+    }();
+    PyObject* capsule = PyCapsule_New(released(value), nullptr, nullptr);
+    if (!capsule) throw PythonError();
+    PyObject* made = PyObject_CallFunctionObjArgs(make, capsule, nullptr);
+    Py_DECREF(capsule);
+    return made;
+  }
   static PyObject* to(at::Tensor value) {
     if (!value.defined()) Py_RETURN_NONE;
     using Wrap = PyObject* (*)(void*);
@@ -66,10 +85,12 @@ struct Convert<at::Tensor> {
       void* found = nullptr;
       for (const char* name : {"_Z16THPVariable_WrapRKN2at10TensorBaseE", "_Z16THPVariable_WrapN2at10TensorBaseE"})
         if (library && !found) found = dlsym(library, name);
+#ifdef POPCORN_NO_WRAP
+      found = nullptr;
+#endif
       return reinterpret_cast<Wrap>(found);
     }();
-    if (!wrap) throw std::runtime_error("this torch has no THPVariable_Wrap that popcorn knows");
-    PyObject* made = wrap(pointer_of(value));
+    PyObject* made = wrap ? wrap(pointer_of(value)) : slowly(value);
     if (!made) throw PythonError();
     return made;
   }
@@ -249,8 +270,13 @@ PyObject* checked(const char* name, R (*function)(A...), PyObject* const* argume
 }  // namespace popcorn
 
 #define POPCORN_METHOD(NAME)                                                                          \
-  static PyObject* popcorn_method_##NAME(PyObject*, PyObject* const* arguments, Py_ssize_t count) {   \
-    return ::popcorn::checked(#NAME, &NAME, arguments, count);                                        \
+  static PyObject* popcorn_method_##NAME(PyObject*, PyObject* const* popcorn_arguments, Py_ssize_t popcorn_count) { \
+    return ::popcorn::checked(#NAME, &::NAME, popcorn_arguments, popcorn_count);                                  \
   }
 #define POPCORN_ROW(NAME, DOC) \
   { #NAME, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(popcorn_method_##NAME)), METH_FASTCALL, DOC }
+#define POPCORN_MODULE(NAME, ...)                                                                             \
+  static PyMethodDef popcorn_rows[] = {__VA_ARGS__{nullptr, nullptr, 0, nullptr}};                            \
+  static PyModuleDef popcorn_module = {PyModuleDef_HEAD_INIT, #NAME,   nullptr, -1,                           \
+                                       popcorn_rows,          nullptr, nullptr, nullptr, nullptr};             \
+  PyMODINIT_FUNC PyInit_##NAME() { return PyModule_Create(&popcorn_module); }

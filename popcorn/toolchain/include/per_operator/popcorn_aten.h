@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <ATen/Dispatch.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
 #include "popcorn_operators.h"

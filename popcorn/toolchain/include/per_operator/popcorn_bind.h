@@ -14,6 +14,8 @@ inline at::Tensor tensor_from_pointer(void* implementation) {
 
 inline void* pointer_of(at::Tensor& tensor) { return &tensor; }
 
+inline void* released(at::Tensor& tensor) { return new at::Tensor(std::move(tensor)); }
+
 inline bool raise_as(PyObject* type, const c10::Error& error) {
   PyErr_SetString(type, error.what_without_backtrace());
   return true;

@@ -17,6 +17,8 @@ inline at::Tensor tensor_from_pointer(void* implementation) {
 
 inline void* pointer_of(at::Tensor& tensor) { return tensor.handle(); }
 
+inline void* released(at::Tensor& tensor) { return tensor.release(); }
+
 inline PyObject* list_of(const std::vector<int64_t>& numbers) { return Convert<std::vector<int64_t>>::to(numbers); }
 
 // Ask torch for the same tensor through Python, for its own error (OutOfMemoryError and its text).

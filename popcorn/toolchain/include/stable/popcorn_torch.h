@@ -2,6 +2,9 @@
 // torch >= 2.9). It parses in a tenth of the time of torch's own headers. Rule: whatever compiles here means the same as in
 // torch; whatever it does not know must not compile, and the next tier of headers is tried.
 #pragma once
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#pragma GCC system_header  // warnings are for the candidate's text alone
+#endif
 
 #include <math.h>
 #include <stdint.h>
@@ -459,6 +462,7 @@ class Tensor {
     return *this;
   }
   AtenTensorHandle handle() const { return handle_; }
+  AtenTensorHandle release() { return std::exchange(handle_, nullptr); }
 
  private:
   template <typename T>

@@ -1,0 +1,107 @@
+"""What a comparison took, and the nouns that it becomes: pace, samples, controls, timing. Imports no torch; runs in the parent."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from popcorn.measure.stats import compared, interval, medians
+from popcorn.measure.steadiness import Steadiness
+from popcorn.measure.turns import Turns
+from popcorn.schema.measurement import Control, Interval, Samples, Timing
+from popcorn.schema.verdict import Violation
+from popcorn.worker.session import Session
+
+BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
+PLANT = 1.05
+
+
+@dataclass
+class Pace:
+    """Sizes of one block, from a first look at both sides."""
+
+    per_window: int
+    windows: int
+    once_s: float
+    short: bool
+
+    @property
+    def calls(self) -> int:
+        return self.per_window * self.windows
+
+
+@dataclass
+class Taken:
+    """What the comparison leaves beside the samples."""
+
+    timed_calls: int = 0
+    judged: int = 0
+    warm: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    violations: list[Violation] = field(default_factory=list)
+    parent_s: float | None = None
+    method: str = ""
+    blocks: int = 0
+    plant: float = PLANT
+    steadiness: Steadiness = field(default_factory=lambda: Steadiness(None))
+
+
+def timing_of(session: Session, turns: Turns, taken: Taken, first_call_s: float | None, pace: Pace, side: str) -> Timing:
+    speedup = turns.ratio(BASELINE, side)
+    control = control_of(turns, taken.steadiness)
+    instrument = "cupti activity" if pace.short else "cuda events" if session.bench.cuda else "perf_counter"
+    taken.method = (
+        f"{instrument}, {turns.rounds} launches × {taken.blocks} blocks × {pace.windows} windows of {pace.per_window}, turns ABBA, cold"
+    )
+    return Timing(
+        candidate=samples_of(turns, side, taken, first_call_s),
+        baseline=samples_of(turns, BASELINE, taken, None),
+        speedup=speedup,
+        comparison=compared(speedup, control.noise or 0.0),
+        method=taken.method,
+        stopped_by=turns.stopped_by,
+        parent_time_s=taken.parent_s,
+        control=control,
+    )
+
+
+def control_of(turns: Turns, steadiness: Steadiness, plant: float = PLANT) -> Control:
+    """The reference against itself, and a slowdown of known size, both taken among the same blocks."""
+    if CONTROL not in turns.samples:
+        return Control(reason="not taken in this comparison")
+    aa, planted = turns.ratio(CONTROL, BASELINE), turns.ratio(PLANTED, BASELINE)
+    noise = abs(aa.value - 1)
+    reasons = list(steadiness.reasons) if steadiness.fit is False else []
+    if not aa.low <= 1 <= aa.high:
+        reasons.append(f"the reference against itself gives {aa.value:.4f} [{aa.low:.4f}, {aa.high:.4f}], which excludes 1")
+    if planted.low <= 1 + noise:
+        reasons.append(f"a planted {plant}× slowdown was not found: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
+    return Control(aa=aa, planted=planted, noise=noise, fit=not reasons, reason="; ".join(reasons) or None)
+
+
+def samples_of(turns: Turns, side: str, taken: Taken, first_call_s: float | None) -> Samples:
+    raw = turns.samples[side]
+    flat = np.array([value for launch in raw for block in launch for value in block])
+    centre, low, high = interval([[math.log(v) for v in blocks] for blocks in medians(raw)])
+    warm = taken.warm.get(side, [])
+    return Samples(
+        time_s=math.exp(centre),
+        low_s=math.exp(low),
+        high_s=math.exp(high),
+        p10_s=float(np.quantile(flat, 0.1)),
+        p90_s=float(np.quantile(flat, 0.9)),
+        mean_s=float(flat.mean()),
+        std_s=float(flat.std(ddof=1)) if len(flat) > 1 else None,
+        warm_time_s=float(np.median([w["time_s"] for w in warm])) if warm else None,
+        host_time_s=float(np.median([w["host_s"] for w in warm])) if warm else None,
+        first_call_s=first_call_s,
+        blocks_s=tuple(tuple(tuple(block) for block in launch) for launch in raw),
+    )
+
+
+def speedup_over_compiled(timing: Timing, compiled_over_eager: Interval) -> Interval:
+    """torch.compile's time over the candidate's, through the eager baseline that both were measured against; errors in quadrature."""
+    value = timing.speedup.value * compiled_over_eager.value
+    widths = [math.log(i.high / i.low) / 2 for i in (timing.speedup, compiled_over_eager)]
+    spread = math.hypot(*widths)
+    return Interval(value=value, low=value * math.exp(-spread), high=value * math.exp(spread))
