@@ -56,7 +56,9 @@ def judge(errors: OutputErrors, floor: float) -> Failure | None:
         value, limit = getattr(errors.candidate, statistic), bound(errors, statistic, floor)
         if not value <= limit:
             unit = "median" if statistic == "typical" else "rms"
-            return Failure("wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max({unit}, |truth|))")
+            return Failure(
+                "wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max({unit}, |truth|))"
+            )
     if errors.repeat is not None and errors.repeat > bound(errors, "largest", floor):
         return Failure(
             "not_deterministic", f"{errors.output}: two runs on the same inputs differ by {errors.repeat:.3g}; {floor:.0e} is allowed"

@@ -1,5 +1,6 @@
 """Do the intervals keep their promise? Simulated experiments whose true ratio is known."""
 
+import itertools
 import math
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_identical_numbers_have_an_interval_of_no_width():
 
 def test_fewer_launches_are_widened_more():
     widths = [widening(count) for count in range(1, 30)]
-    assert all(a >= b for a, b in zip(widths, widths[1:], strict=False)) and widths[1] > 8 and 1 < widths[-1] < 1.15
+    assert all(a >= b for a, b in itertools.pairwise(widths)) and widths[1] > 8 and 1 < widths[-1] < 1.15
     assert widening(3) == pytest.approx(4.303 / 1.96 * math.sqrt(3 / 2), rel=1e-3)
 
 

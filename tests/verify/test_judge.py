@@ -238,7 +238,12 @@ def test_a_difference_of_nearly_equal_numbers_is_left_out():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**31), st.sampled_from(DISTRIBUTIONS), st.integers(2, 600), st.sampled_from([torch.sum, torch.mean, torch.logsumexp, torch.cumsum, torch.softmax]))
+@given(
+    st.integers(0, 2**31),
+    st.sampled_from(DISTRIBUTIONS),
+    st.integers(2, 600),
+    st.sampled_from([torch.sum, torch.mean, torch.logsumexp, torch.cumsum, torch.softmax]),
+)
 def test_reductions_backwards_are_never_called_wrong(seed, distribution, width, reduce):
     x = draw(distribution, 8, width, seed=seed)
 

@@ -37,7 +37,9 @@ def tensors(draw):
 
 TREES = st.recursive(
     tensors() | PLAIN,
-    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -184,13 +186,20 @@ def test_a_tree_nested_without_end_raises_alien(tmp_path):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*"tvfludx", "dtype", "shape", "stride", "at"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*"tvfludx", "dtype", "shape", "stride", "at"]), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
 
 @settings(max_examples=300, deadline=None)
-@given(JSON | st.fixed_dictionaries({"t": st.fixed_dictionaries({"dtype": st.sampled_from(list(DTYPES)), "shape": JSON, "stride": JSON, "at": JSON})}))
+@given(
+    JSON
+    | st.fixed_dictionaries(
+        {"t": st.fixed_dictionaries({"dtype": st.sampled_from(list(DTYPES)), "shape": JSON, "stride": JSON, "at": JSON})}
+    )
+)
 def test_whatever_json_arrives_it_is_a_tree_or_alien(tmp_path_factory, described):
     buffer = create(tmp_path_factory.getbasetemp(), "fuzz", 4096, CPU)
     try:
