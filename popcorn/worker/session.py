@@ -205,6 +205,10 @@ class Session:
             "layout": layout,
         }
 
+    def own_processes(self) -> tuple[int, ...]:
+        """Process ids of this evaluation: what they do on the device disturbs nobody else's measuring."""
+        return tuple(child.pid for child in self._children)
+
     def end(self, child: Child) -> None:
         """End one child now."""
         child.kill()
