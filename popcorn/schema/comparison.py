@@ -4,7 +4,7 @@ from popcorn.schema.case import Frozen
 
 
 class Errors(Frozen):
-    """The same three statistics for one side: largest, 99.9th percentile, mean."""
+    """The same statistics for one side: largest, 99.9th percentile, mean, typical."""
 
     largest: float
     """Maximum."""
@@ -12,6 +12,8 @@ class Errors(Frozen):
     """99.9th percentile."""
     mean: float
     """Mean."""
+    typical: float = 0.0
+    """Mean in units of max(median of |truth| without zeros, |truth|), each element's at most 1: a few giant elements hide nothing in it."""
 
 
 class OutputErrors(Frozen):

@@ -12,6 +12,9 @@ ILL_CONDITIONED = 0.05
 """A trial whose truth moves by more than this (mean) under rounding of the inputs alone cannot tell right from wrong."""
 
 
+_STATISTICS = (("largest", "largest"), ("p999", "99.9th percentile"), ("mean", "mean"), ("typical", "typical"))
+
+
 @dataclass(frozen=True)
 class Failure:
     """Why an output does not pass."""
@@ -49,10 +52,13 @@ def judge(errors: OutputErrors, floor: float) -> Failure | None:
             "nonfinite", f"{errors.output}: {errors.nonfinite} of {errors.elements} elements are NaN or infinite; the truth is finite"
         )
     assert errors.candidate is not None
-    for statistic, name in (("largest", "largest"), ("p999", "99.9th percentile"), ("mean", "mean")):
+    for statistic, name in _STATISTICS:
         value, limit = getattr(errors.candidate, statistic), bound(errors, statistic, floor)
         if not value <= limit:
-            return Failure("wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max(rms, |truth|))")
+            unit = "median" if statistic == "typical" else "rms"
+            return Failure(
+                "wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max({unit}, |truth|))"
+            )
     if errors.repeat is not None and errors.repeat > bound(errors, "largest", floor):
         return Failure(
             "not_deterministic", f"{errors.output}: two runs on the same inputs differ by {errors.repeat:.3g}; {floor:.0e} is allowed"

@@ -255,7 +255,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         finally:
             launch.close()
 
-    watch = Watch(session.bench.machine)
+    watch = Watch(session.bench.machine, own=session.own_processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
     taken.steadiness = watch.check()
     return turns, taken, pace

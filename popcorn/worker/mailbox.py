@@ -13,6 +13,8 @@ from typing import Any
 import torch
 
 _ALIGN = 256
+_DEEPEST = 32
+_MOST_DIMENSIONS = 64
 
 DTYPES: dict[str, torch.dtype] = {
     str(dtype).removeprefix("torch."): dtype
@@ -88,26 +90,33 @@ def pack(tree: Any, buffer: Buffer) -> Any:
     return {"alien": f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]}
 
 
-def unpack(packed: Any, buffer: Buffer, private: bool = True) -> Any:
+def unpack(packed: Any, buffer: Buffer, private: bool = True, depth: int = 0) -> Any:
     """The tree back. `private` copies each tensor out of the buffer, with its layout; else it is a view of the buffer.
-    Raises Alien for a description that is malformed or reaches outside the buffer."""
-    if not isinstance(packed, dict) or len(packed) != 1:
+    Raises Alien, and nothing else, for a description that is malformed, nested over 32 deep or reaching outside the buffer."""
+    if not isinstance(packed, dict) or len(packed) != 1 or depth > _DEEPEST:
         raise Alien("not a packed tree")
     ((tag, value),) = packed.items()
-    match tag:
-        case "t":
+    match tag, value:
+        case "t", dict():
             return _unpack_tensor(value, buffer, private)
-        case "v":
+        case "v", bool() | int() | str() | None:
             return value
-        case "f":
-            return float.fromhex(value)
-        case "l":
-            return [unpack(item, buffer, private) for item in value]
-        case "u":
-            return tuple(unpack(item, buffer, private) for item in value)
-        case "d":
-            return {key: unpack(item, buffer, private) for key, item in value.items()}
-    raise Alien(f"an object of type {value if isinstance(value, str) else tag}")
+        case "f", str():
+            return _unpack_float(value)
+        case "l", list():
+            return [unpack(item, buffer, private, depth + 1) for item in value]
+        case "u", list():
+            return tuple(unpack(item, buffer, private, depth + 1) for item in value)
+        case "d", dict():
+            return {key: unpack(item, buffer, private, depth + 1) for key, item in value.items()}
+    raise Alien(f"an object of type {value if isinstance(value, str) else tag}"[:300])
+
+
+def _unpack_float(text: str) -> float:
+    try:
+        return float.fromhex(text)
+    except (ValueError, OverflowError) as error:
+        raise Alien(f"not a number: {text[:40]!r}") from error
 
 
 def leaves(tree: Any, path: str) -> list[tuple[str, Any]]:
@@ -160,8 +169,9 @@ def _pack_tensor(tensor: torch.Tensor, buffer: Buffer) -> dict[str, Any]:
 
 def _unpack_tensor(spec: Any, buffer: Buffer, private: bool) -> torch.Tensor:
     try:
-        dtype, shape, stride, start = DTYPES[spec["dtype"]], spec["shape"], spec["stride"], spec["at"]
-        if not all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, *stride, start)) or len(shape) != len(stride):
+        dtype, shape, stride, start = DTYPES[spec["dtype"]], [*spec["shape"]], [*spec["stride"]], spec["at"]
+        fits = len(shape) == len(stride) <= _MOST_DIMENSIONS
+        if not fits or not all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, *stride, start)):
             raise Alien("a tensor with impossible sizes")
     except (KeyError, TypeError) as error:
         raise Alien(f"not a tensor description: {error}") from error

@@ -10,6 +10,8 @@ from typing import Any
 from popcorn.errors import HarnessFailure
 from popcorn.schema.record import Build
 from popcorn.schema.verdict import Outcome, Verdict, Violation
+from popcorn.suites.jitter import Size
+from popcorn.suites.problems import facts
 from popcorn.toolchain.build import build
 from popcorn.toolchain.inline_build import answer, build_inline
 from popcorn.toolchain.languages import is_python
@@ -57,7 +59,9 @@ class Session:
         for name in ("in", "out"):
             (self.shared / name).mkdir(mode=0o700)
         self.gradient = request.gradient == "grad"
-        self.size = "full" if bench.cuda else "cpu"
+        self.size: Size = "full" if bench.cuda else "cpu"
+        # read from the text, so that a record has its case even where nothing could be built
+        self.nominal = {name: int(dim.at(self.size)) for name, dim in facts(request.problem).dims.items()}
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
         self.answers: dict[str, Any] = {}
@@ -200,6 +204,10 @@ class Session:
             "distribution": distribution,
             "layout": layout,
         }
+
+    def own_processes(self) -> tuple[int, ...]:
+        """Process ids of this evaluation: what they do on the device disturbs nobody else's measuring."""
+        return tuple(child.pid for child in self._children)
 
     def end(self, child: Child) -> None:
         """End one child now."""
