@@ -13,7 +13,7 @@ from popcorn.measure import roofline, stats, timing
 from popcorn.schema.verdict import EXIT_CODES
 from popcorn.verify import judge
 from popcorn.verify.judge import FLOORS
-from popcorn.worker import comparing, judging, taken
+from popcorn.worker import comparing, counting, judging, taken
 
 ROOT = DOCS.parent
 MODELS = [model for module in modules() for model in nouns(module)]
@@ -90,6 +90,8 @@ def test_the_figures_of_the_method_page_are_the_constants_of_the_code():
         f"by more than {roofline.TOLERANCE * 100:.0f} %, is `cheated`",
         f"`latency` under {roofline.LATENCY_S * 1e6:.0f} µs",
         f"{stats.DRAWS:,} draws",
+        f"A burst of {counting._BURST_S:g} s of calls",
+        *(f" {name} " for _, name in judge._STATISTICS),
         f"{stats.widening(3):.2f} for three, {stats.widening(5):.2f} for five, {stats.widening(8):.2f} for eight",
     ):
         assert sentence and sentence in page, f"docs/measuring.md does not say {sentence!r}"
