@@ -46,6 +46,7 @@ def main(folder: Path) -> None:
     """Run as `python -m popcorn.worker.profiled FOLDER` under ncu."""
     import torch
 
+    import popcorn.toolchain.native_module  # noqa: F401 - what lies outside the fence later is imported before it closes
     from popcorn.toolchain.inline import intercept
     from popcorn.toolchain.nvrtc import intercept_nvrtc
     from popcorn.worker import sandbox
