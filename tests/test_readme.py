@@ -86,6 +86,11 @@ def test_setting_up_takes_exactly_the_two_commands():
     assert named is not None and set(named[1].split(" · ")) <= set(targets)
 
 
+def test_every_file_that_the_makefile_runs_exists():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert [name for name in re.findall(r"python (\S+\.py)", makefile) if not (ROOT / name).is_file()] == []
+
+
 def test_the_card_is_one_that_this_code_prints():
     """The labels on the page are those of the card, in order; figures are the run's own."""
     from popcorn.cli import card
