@@ -76,7 +76,8 @@ def _judge_and_measure(session: Session, answer: Answer, store: Store) -> None:
     try:
         timing, taken = time_candidate(session, trials)
         answer.measurement = count(session, trials, add_compiled(session, trials, timing, store))
-        answer.verdict = answer.verdict.model_copy(update={"timed_outputs_judged": taken.judged, "timed_calls": taken.timed_calls})
+        told = {"timed_outputs_judged": taken.judged, "timed_calls": taken.timed_calls, "defences_passed": tuple(session.passed)}
+        answer.verdict = answer.verdict.model_copy(update=told)
     except Refused as refused:
         # it passed the trials and failed while it was timed: the later answer holds, and there is no speed
         answer.verdict = answer.verdict.model_copy(

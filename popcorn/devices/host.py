@@ -53,6 +53,16 @@ def measuring_threads(cores: int) -> int:
     return int(asked)
 
 
+def separate_cores(count: int, root: Path = ROOT) -> list[int]:
+    """`count` processors that share no core with each other, the last ones first; fewer where there are fewer."""
+    chosen: dict[str, int] = {}
+    for cpu in sorted(os.sched_getaffinity(0), reverse=True):
+        siblings = _read(root / f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        chosen.setdefault(siblings or str(cpu), cpu)
+    apart = list(chosen.values()) if len(chosen) >= count else sorted(os.sched_getaffinity(0), reverse=True)
+    return sorted(apart[:count])
+
+
 def memory_bytes(root: Path = ROOT) -> int | None:
     """Memory that this process may use: the machine's, limited by its cgroups."""
     found = re.search(r"^MemTotal:\s*(\d+) kB", _read(root / "proc/meminfo") or "", re.MULTILINE)

@@ -39,13 +39,16 @@ def unfit(errors: OutputErrors) -> str | None:
 
 def judge(errors: OutputErrors, floor: float) -> Failure | None:
     """None when the output passes; else the outcome and the reason with figures."""
+    return judge_values(errors, floor) or judge_repeat(errors, floor)
+
+
+def judge_values(errors: OutputErrors, floor: float) -> Failure | None:
+    """The values of the first run against the truth."""
     if errors.exact:
         if errors.unequal:
             return Failure(
                 "wrong_values", f"{errors.output}: {errors.unequal} of {errors.elements} elements differ; integers must be equal"
             )
-        if errors.repeat:
-            return Failure("not_deterministic", f"{errors.output}: two runs on the same inputs differ in {errors.repeat:.0f} elements")
         return None
     if errors.nonfinite:
         return Failure(
@@ -59,6 +62,15 @@ def judge(errors: OutputErrors, floor: float) -> Failure | None:
             return Failure(
                 "wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max({unit}, |truth|))"
             )
+    return None
+
+
+def judge_repeat(errors: OutputErrors, floor: float) -> Failure | None:
+    """The second run against the first."""
+    if errors.exact:
+        if errors.repeat:
+            return Failure("not_deterministic", f"{errors.output}: two runs on the same inputs differ in {errors.repeat:.0f} elements")
+        return None
     if errors.repeat is not None and errors.repeat > bound(errors, "largest", floor):
         return Failure(
             "not_deterministic", f"{errors.output}: two runs on the same inputs differ by {errors.repeat:.3g}; {floor:.0e} is allowed"

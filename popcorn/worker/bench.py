@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings
-from popcorn.devices.host import cache_folder
+from popcorn.devices.host import cache_folder, separate_cores
 from popcorn.devices.probe import probe
 from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
@@ -28,6 +28,7 @@ class Bench:
         self.machine: Machine = probe(device)
         self.cuda = self.machine.kind == "cuda"
         self.threads = self.machine.threads or max(1, (os.cpu_count() or 1) // 2)
+        self.cores = [] if self.cuda else separate_cores(self.threads)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
         self.nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
@@ -69,15 +70,16 @@ class Bench:
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
         introduction = {
-            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "device": self.device,
+            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / (candidate_hash or "trusted") / "nvrtc"),
             "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(self.cache / "private" / candidate_hash)],
         }  # fmt: skip
         try:
-            child.ask(introduction, timeout_s=60)
+            child.missing = tuple(child.ask(introduction, timeout_s=60)["missing"])
         except (ChildDied, DeadlinePassed) as error:
             child.kill()
             raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
+        child.rests = role == "candidate"
         return child
 
     def machine_with_ceilings(self) -> Machine:

@@ -29,7 +29,8 @@ def live(channel: Channel) -> int:
         server = _take_role(channel, channel.receive())
         while True:
             message = channel.receive()
-            channel.send(_answer(server, message))
+            turn = message.pop("turn")
+            channel.send({**_answer(server, message), "turn": turn})
     except Closed:
         return 0
 
@@ -44,6 +45,8 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     with contextlib.suppress(OSError):
         os.nice(-10)  # every side alike, where it is allowed: other work on the machine disturbs the clock less
     device = message["device"]
+    if message["cores"] and role != "oracle":
+        os.sched_setaffinity(0, message["cores"])  # both sides on the same cores, whatever their threads
     if device.startswith("cuda"):
         torch.empty(1, device=device)  # the driver opens what it needs before any fence closes
     if role == "candidate":
@@ -61,7 +64,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     else:
         server, missing = Oracle(device, Path(message["shared"])), []
         sandbox.hide_memory()
-    channel.send({"ready": True, "missing": missing})
+    channel.send({"ready": True, "missing": missing, "turn": message["turn"]})
     return server
 
 

@@ -11,12 +11,11 @@ from popcorn.devices.ceilings import Ceilings
 from popcorn.devices.specs import find
 from popcorn.measure.counters import collect_counters
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
-from popcorn.measure.roofline import impossible_below, place, under_the_floor
+from popcorn.measure.roofline import impossible_below, place
 from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
-from popcorn.units import show_time
 from popcorn.worker.comparing import Launch
 from popcorn.worker.judging import Trials
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 1.2
@@ -36,6 +35,7 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
     launch = Launch(session, trials, Taken(), Pace(1, 1, 0.0, False), 20_000, [BASELINE, CANDIDATE])
     try:
         memory = _memory(_ask_both(session, launch, {"do": "memory"}))
+        session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_bytes"], bool(trials.last["aliases"]))
         launches = _launches(_ask_both(session, launch, {"do": "launches"}))
         energy = _energy(session, launch, timing)
     finally:
@@ -52,11 +52,7 @@ def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline)
     spec = find(machine.device_name, machine.pci_id)
     large = (roofline.min_bytes or 0) >= 4 * session.bench.cache_bytes
     floor_s = impossible_below(roofline.min_bytes, roofline.flops, session.request.precision, machine, spec)
-    if large and under_the_floor(timing.candidate.time_s, floor_s):
-        floor, time = show_time(floor_s), show_time(timing.candidate.time_s)
-        raise Refused(
-            "cheated", f"speed_of_light: {time} a call is under the {floor} that this machine needs for the declared work", "counting"
-        )
+    session.check("counting", "speed_of_light", timing.candidate.time_s, floor_s, large)
 
 
 def _ask_both(session: Session, launch: Launch, message: dict[str, Any]) -> Pair:
@@ -112,11 +108,8 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
             if side == BASELINE:
                 return int(session.ask(launch.children[side], message)["calls"])
             calls = session.ask_candidate(launch.children[side], message, "counting", seconds + session.request.timeout_s).get("calls")
-            if type(calls) is not int or not 0 < calls < 1.5 * seconds / timing.candidate.low_s + chunk + 10:
-                # more calls than its own measured time allows would make each look cheap
-                raise Refused(
-                    "cheated", f"clock: {calls} calls in {seconds} s are claimed, at {timing.candidate.time_s:.3g} s a call", "counting"
-                )
+            session.check("counting", "clock", calls, seconds, timing.candidate.low_s, chunk, find="find_in_burst")
+            assert isinstance(calls, int)
             return calls
 
         readings[side] = measure_energy(burst, meter, seconds=_BURST_S, idle_s=0.3)

@@ -5,7 +5,8 @@ from typing import Any
 
 from popcorn.schema.comparison import OutputErrors
 from popcorn.schema.verdict import Outcome, Verdict, Violation
-from popcorn.verify.judge import FLOORS, Failure, judge, unfit, worst
+from popcorn.verify.defences.flags import remarks
+from popcorn.verify.judge import FLOORS, unfit, worst
 from popcorn.worker.session import Refused, Session
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
@@ -57,14 +58,13 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
         session.progress(f"trial {index + 1} of {len(plan)}")
         dims = _draw_dims(session, index) if jittered else opened["nominal"]
         question = session.question(dims, "trial", index, distribution=distribution, layout=layout)
+        also = (f", {layout}" if layout != "contiguous" else "") + (", other sizes" if jittered else "")
         try:
-            failure = _one_trial(session, trials, question, nominal=index == 0)
+            _one_trial(session, trials, question, index == 0, f"trial {index + 1} ({distribution} values{also}): ")
         except Refused as refused:
-            return _verdict(trials, refused.outcome, refused.reason, refused.stage, session), trials
-        if failure is not None:
-            where = f"trial {index + 1} ({distribution} values{', ' + layout if layout != 'contiguous' else ''}{', other sizes' if jittered else ''})"
-            violations = (Violation(defence="exact_type", evidence=failure.reason),) if failure.outcome == "cheated" else ()
-            return _verdict(trials, failure.outcome, f"{where}: {failure.reason}", "correctness", session, violations), trials
+            return _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations()), trials
+    session.passed.update(dict.fromkeys(("fresh_inputs", "fresh_weights", "value_kinds")))
+    session.passed.update({"hidden_sizes": None} if opened["jitters"] else {})
     if trials.judged == 0:
         reason = "no trial could decide anything: " + "; ".join(trials.left_out[:3])
         return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
@@ -78,45 +78,45 @@ def _draw_dims(session: Session, index: int) -> dict[str, int]:
     return session.ask(session.oracle, {"do": "draw", "seed": str(derive(session.secret, "sizes", index))})["dims"]
 
 
-def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nominal: bool) -> Failure | None:
-    oracle, candidate = session.oracle, session.candidate
+def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nominal: bool, where: str) -> None:
+    """Raises Refused when the candidate does not pass."""
+    oracle, candidate, stage = session.oracle, session.candidate, "correctness"
     assert oracle is not None and candidate is not None
     trial = session.ask(oracle, {"do": "trial", "question": question, "truth": True, "conditioning": True})
     if nominal:
         trials.last = trial
     if trial["unfit"]:
         if nominal:
-            return Failure("invalid_reference", f"with ordinary inputs {trial['unfit']}")
+            raise Refused("invalid_reference", f"with ordinary inputs {trial['unfit']}", stage)
         trials.left_out.append(f"{question['distribution']}: {trial['unfit']}")
-        return None
+        return
     construct(session, candidate, trial, question, "load")
     session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
-    ran = session.ask_candidate(
-        candidate, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}, "correctness"
-    )
+    ran = session.ask_candidate(candidate, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}, stage)
     first = ran.get("first_call_s")
     if trials.first_call_s is None and isinstance(first, float):
         trials.first_call_s = first
-    if ran.get("mutated"):
-        return Failure("mutated_inputs", f"input {ran['mutated'][0]} was changed by the call; work on a copy")
-    if not trial["aliases"] and ran.get("aliases_input"):
-        return Failure("wrong_values", f"{ran['aliases_input'][0]} shares memory with an input; return a tensor of its own")
-    if not trial["aliases"] and ran.get("shared_output"):
-        return Failure(
-            "wrong_values",
-            f"{ran['shared_output'][0]} shares memory with the previous call's result, which it overwrites; return a fresh tensor",
-        )
+    session.check(stage, "mutation", ran.get("mutated"), where=where)
+    session.check(stage, "aliasing", ran.get("aliases_input"), ran.get("shared_output"), bool(trial["aliases"]), where=where)
+    session.check(stage, "flags", ran.get("flags"), where=where)
+    session.remarks.update(dict.fromkeys(remarks(ran.get("flags"))))
     trees = ran.get("trees")
-    if not isinstance(trees, list) or not trees:
-        return Failure("runtime_error", "the candidate's process answered out of form")
-    alien = find_alien(trees[0])
-    if alien:
-        return Failure("cheated", f"an output is a {alien}, not a plain torch.Tensor: its values could be made when they are read")
-    large = find_large(trees[0])
-    if large:
-        return Failure("wrong_shape", f"an output has shape {large}, larger than everything that was expected")
+    check_form(session, trees, stage, where)
     judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor})
-    return settle(judged, trials, question["distribution"])
+    settle(session, judged, trials, question["distribution"], stage, where)
+
+
+def check_form(session: Session, trees: Any, stage: Any, where: str) -> None:
+    """Packed results as they arrived: there, of plain tensors, and not larger than was expected."""
+    if not isinstance(trees, list) or not trees:
+        raise Refused("runtime_error", "the candidate's process answered out of form", stage)
+    try:
+        alien, large = next(filter(None, map(find_alien, trees)), None), next(filter(None, map(find_large, trees)), None)
+    except RecursionError:
+        raise Refused("wrong_shape", f"{where}the outputs are nested deeper than anything that was expected", stage) from None
+    session.check(stage, "exact_type", alien, where=where)
+    if large:
+        raise Refused("wrong_shape", f"{where}an output has shape {large}, larger than everything that was expected", stage, "structure")
 
 
 def construct(session: Session, child: Any, trial: dict[str, Any], question: dict[str, Any], stage: str) -> None:
@@ -129,25 +129,22 @@ def construct(session: Session, child: Any, trial: dict[str, Any], question: dic
     session.ask_candidate(child, message, stage)
 
 
-def settle(judged: dict[str, Any], trials: Trials, what: str) -> Failure | None:
-    """Judge the oracle's figures for one trial; count it when it decides something."""
-    if judged["structure"]:
-        outcome, reason = judged["structure"]
-        return Failure(outcome, reason)
+def settle(session: Session, judged: dict[str, Any], trials: Trials, what: str, stage: Any, where: str) -> None:
+    """Judge the oracle's figures for one set of results; count them when they decide something. Raises Refused."""
+    session.check(stage, "structure", judged["structure"], where=where)
     outputs = [OutputErrors.model_validate(item) for item in judged["outputs"]]
     for errors in outputs:
         reason = unfit(errors)
         if reason:
             trials.left_out.append(f"{what}: {reason}")
-            return None
+            return
     for errors in outputs:
-        failure = judge(errors, trials.floor)
-        if failure is not None:
-            return failure
+        session.check(stage, "truth", errors, trials.floor, where=where)
+        if errors.repeat is not None:
+            session.check(stage, "repeat", errors, trials.floor, where=where)
     trials.errors += outputs
     trials.judged += 1
     trials.passed += 1
-    return None
 
 
 def find_alien(tree: Any) -> str | None:
@@ -192,5 +189,6 @@ def _verdict(
         truth_dtype=last.get("truth_dtype"),
         truth_reason=last.get("truth_reason"),
         violations=violations,
-        notes=tuple(trials.notes),
+        notes=(*trials.notes, *session.remarks),
+        defences_passed=tuple(session.passed),
     )

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -46,10 +47,15 @@ class DeadlinePassed(Exception):
 
 
 class Child:
-    """One forked child: ask it something, or end it. What it prints is kept, head and tail, and never believed."""
+    """One forked child: ask it something, or end it. What it prints is kept, head and tail, and never believed.
+
+    A child that `rests` is stopped by the kernel whenever nobody asked it: it can neither work on after its answer nor disturb others.
+    """
 
     def __init__(self, nursery: "Nursery", pid: int, channel: Channel, output_fd: int):
         self.pid = pid
+        self.rests = False
+        self.missing: tuple[str, ...] = ()
         self._nursery = nursery
         self._channel = channel
         self._output = _Output(output_fd)
@@ -59,12 +65,17 @@ class Child:
     ) -> dict[str, Any]:
         """Send a command and wait for its answer. `serve` answers requests that the child makes meanwhile (builds); its time does not
         count against the child. Raises ChildDied, DeadlinePassed; Malformed frames count as a death."""
+        turn = secrets.token_hex(8)
         deadline = time.monotonic() + timeout_s
         try:
-            self._channel.send(message, deadline)
+            self._signal(signal.SIGCONT)
+            self._channel.send({**message, "turn": turn}, deadline)
             while True:
                 reply = self._channel.receive(deadline)
                 if "request" not in reply:
+                    self._signal(signal.SIGSTOP)
+                    if reply.pop("turn", None) != turn:
+                        raise Malformed("an answer to nothing that was asked")
                     return reply
                 started = time.monotonic()
                 answer = serve(reply) if serve else {"error": "not available here"}
@@ -79,6 +90,12 @@ class Child:
                 self.kill()
                 status = self._nursery.wait(self.pid, 5.0)
             raise ChildDied(status, self.output()) from None
+
+    def _signal(self, which: signal.Signals) -> None:
+        """To its whole process group; a group that is gone needs none."""
+        if self.rests:
+            with contextlib.suppress(OSError):
+                os.killpg(self.pid, which)
 
     def output(self) -> str:
         """What it printed, at most 128 KB: the head and the tail."""

@@ -16,6 +16,7 @@ from popcorn.toolchain.build import build
 from popcorn.toolchain.inline_build import answer, build_inline
 from popcorn.toolchain.languages import is_python
 from popcorn.toolchain.result import BuildResult
+from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed
 from popcorn.worker.request import Request
@@ -27,22 +28,21 @@ Stage = str
 class Refused(Exception):
     """The evaluation ends here with this outcome. Everything a candidate can do wrong arrives as one of these."""
 
-    def __init__(self, outcome: Outcome, reason: str, stage: Any):
+    def __init__(self, outcome: Outcome, reason: str, stage: Any, defence: str | None = None):
         self.outcome: Outcome = outcome
-        self.reason = reason
+        self.evidence = reason
+        self.reason = f"{defence}: {reason}" if outcome == "cheated" else reason
         self.stage = stage
-        super().__init__(reason)
+        self.defence = defence
+        super().__init__(self.reason)
 
     def verdict(self) -> Verdict:
         """As it is recorded when nothing else is known."""
         return Verdict(outcome=self.outcome, reason=self.reason, stage=self.stage, violations=self.violations())
 
     def violations(self) -> tuple[Violation, ...]:
-        """The defence that caught a cheat and its evidence; the reason reads `defence: evidence`."""
-        if self.outcome != "cheated":
-            return ()
-        defence, _, evidence = self.reason.partition(": ")
-        return (Violation(defence=defence, evidence=evidence),)
+        """The defence that found something, and its evidence; none where a candidate simply failed."""
+        return (Violation(defence=self.defence, evidence=self.evidence[:2000]),) if self.defence else ()
 
 
 class Session:
@@ -65,7 +65,8 @@ class Session:
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
         self.answers: dict[str, Any] = {}
-        self.sandbox_missing: tuple[str, ...] = ()
+        self.passed: dict[str, None] = {}
+        self.remarks: dict[str, None] = {}
         self.opened: dict[str, Any] = {}
         self._children: list[Child] = []
         self._candidate_file: Path | None = None
@@ -110,6 +111,9 @@ class Session:
             path = folder / Path(self.request.name).name
         memory = None if self.bench.cuda else int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
         child = self._keep(self.bench.start("candidate", folder, self.shared, self.candidate_hash, memory))
+        self.passed.update(dict.fromkeys(("own_process", "hidden_seeds", "resting", "turns", "parent_record", "limits", "typed_outcomes")))
+        self.passed.update({} if child.missing else {"sandbox": None})
+        self.remarks.update(dict.fromkeys(child.missing))
         message = {
             "do": "import",
             "path": str(path),
@@ -148,6 +152,15 @@ class Session:
             seconds = note.get("seconds") if isinstance(note, dict) else None
             if type(seconds) is float and 0 <= seconds < 1e5:
                 self.builds.append(Build(build_s=seconds, cached=note.get("cached") is True, key=str(note.get("key"))[:64], tier="nvrtc"))
+
+    # -- fair play -----------------------------------------------------------------------------------------------------------------
+
+    def check(self, stage: Any, name: str, *facts: Any, find: str = "find", where: str = "") -> None:
+        """Ask one defence. Refused with its finding; else its name is among those passed."""
+        finding = look(name, *facts, find=find)
+        if finding is not None:
+            raise Refused(finding.outcome, where + finding.evidence, stage, name)
+        self.passed[name] = None
 
     # -- asking --------------------------------------------------------------------------------------------------------------------
 

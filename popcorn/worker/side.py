@@ -17,6 +17,7 @@ import torch
 
 from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
+from popcorn.worker.flags import precision_flags, snapshot
 from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, leaves, pack, tensors_of, unpack
 from popcorn.worker.subject import CandidateFile, Subject, import_candidate, load_candidate, load_reference, set_precision
 
@@ -42,6 +43,7 @@ class Side:
         self.results: list[Any] = []
         self._buffers: dict[str, Buffer] = {}
         self._timer: Any = None
+        self._flags = snapshot()
 
     def do_import(self, message: dict) -> dict:
         """Execute the candidate's text (or the problem's, on the reference's side). Builds happen here, through the parent."""
@@ -63,6 +65,7 @@ class Side:
     def do_construct(self, message: dict) -> dict:
         """A fresh model with the weights and scalars of one trial."""
         set_precision(message["precision"])
+        self._flags.update(precision_flags())
         self.subject = None
         self.results = []
         inbox = self._attach(message["inbox"], writable=False)
@@ -83,13 +86,7 @@ class Side:
 
     def do_take(self, message: dict) -> dict:
         """Private copies of input sets, one slot each."""
-        inbox = self._attach(message["inbox"], writable=False)
-        self.slots = []
-        for entry in message["sets"]:
-            inputs = _private(unpack(entry["inputs"], inbox, private=False))
-            for tensor, wanted in zip(tensors_of(inputs), entry["differentiable"], strict=True):
-                tensor.requires_grad_(wanted)
-            self.slots.append((inputs, tensors_of(unpack(entry["cotangents"], inbox))))
+        self.slots = self._slots(message, private=True)
         self._synchronize()
         return {}
 
@@ -111,7 +108,7 @@ class Side:
             trees.append(tree)
         _libc.mallopt(_M_PERTURB, 0)
         mutated = [i for i, (now, before) in enumerate(zip(tensors_of(inputs), originals, strict=True)) if not _same(now, before)]
-        reply = {
+        reply: dict[str, Any] = {
             "first_call_s": first_s,
             "mutated": mutated,
             "aliases_input": _overlapping(trees[0], inputs),
@@ -122,6 +119,7 @@ class Side:
         except Full:
             reply["trees"] = [_describe(trees[0])]
         self._synchronize()
+        reply["flags"] = self._changed_flags()
         return reply
 
     def do_first(self, message: dict) -> dict:
@@ -152,43 +150,31 @@ class Side:
         samples = self._guard(lambda: timer.time(windows, keep))
         # OpenMP's workers spin for a while after the last region: let them come to rest before the other side's turn
         time.sleep(0.003)
-        return {"samples_s": samples, "aliens": aliens[:5]}
+        return {"samples_s": samples, "aliens": aliens[:5], "flags": self._changed_flags()}
 
     def do_give(self, message: dict) -> dict:
         """The kept results of some calls of the last block, to the outbox."""
         outbox = self._attach(message["outbox"], writable=True)
         outbox.reset()
-        trees = []
-        for index in message["indices"]:
-            try:
-                trees.append(pack(self.kept[index], outbox))
-            except Full:
-                trees.append(_describe(self.kept[index]))
+        trees = [_packed(self.kept[index], outbox) for index in message["indices"]]
         self._synchronize()
         return {"trees": trees}
 
-    def do_lump(self, message: dict) -> dict:
-        """`count` calls in a row over the slots, then the last result to the outbox: timed by the parent alone."""
+    def do_batch(self, message: dict) -> dict:
+        """One call on each of some input sets, read where they lie, every result to the outbox: timed by the parent alone."""
         subject = self._need_subject()
         outbox = self._attach(message["outbox"], writable=True)
         outbox.reset()
         torch.manual_seed(message["forward_seed"])
-        count, slots = message["count"], self.slots
+        slots = self._slots(message, private=False)
 
-        def run() -> Any:
-            result = None
-            for i in range(count):  # one result at a time, as a user would: keeping all of them costs fresh pages in every call
-                result = subject.call(*slots[i % len(slots)])
-            return result
+        def run() -> list[Any]:
+            # one result at a time, as a user would: keeping all of them costs fresh pages in every call
+            return [_packed(subject.call(*slot), outbox) for slot in slots]
 
-        result = self._guard(run)
+        trees = self._guard(run)
         self._synchronize()
-        try:
-            tree = pack(result, outbox)
-        except Full:
-            tree = _describe(result)
-        self._synchronize()
-        return {"tree": tree, "index": (count - 1) % len(slots) if count else None}
+        return {"trees": trees}
 
     def do_warm(self, message: dict) -> dict:
         """Warm and host time per call on slot 0."""
@@ -245,11 +231,27 @@ class Side:
         except Exception as error:
             raise failure_of(error, str(self.file.path) if self.file else "") from error
 
+    def _slots(self, message: dict, private: bool) -> list[tuple[list[Any], list[torch.Tensor]]]:
+        inbox = self._attach(message["inbox"], writable=False)
+        slots = []
+        for entry in message["sets"]:
+            inputs = unpack(entry["inputs"], inbox, private=False)
+            inputs = _private(inputs) if private else inputs
+            for tensor, wanted in zip(tensors_of(inputs), entry["differentiable"], strict=True):
+                tensor.requires_grad_(wanted)
+            slots.append((inputs, tensors_of(unpack(entry["cotangents"], inbox))))
+        return slots
+
     def _attach(self, address: dict, writable: bool) -> Buffer:
         key = address.get("path") or address["handle"]
         if key not in self._buffers:
             self._buffers[key] = attach(address, self.device, writable)
         return self._buffers[key]
+
+    def _changed_flags(self) -> dict[str, list[Any]]:
+        """torch's settings that are not what they were before the candidate was imported: name → [before, now]."""
+        now = snapshot()
+        return {name: [before, now[name]] for name, before in self._flags.items() if now[name] != before}
 
     def _need_subject(self) -> Subject:
         if self.subject is None:
@@ -346,6 +348,14 @@ def _stash(old: Any, result: Any, aliens: list[str]) -> Any:
         aliens.append(f"{type(result).__module__}.{type(result).__qualname__}"[:200])
         return None
     return result
+
+
+def _packed(tree: Any, outbox: Buffer) -> Any:
+    """A result in the outbox, or where it does not fit its shapes alone."""
+    try:
+        return pack(tree, outbox)
+    except Full:
+        return _describe(tree)
 
 
 def _describe(tree: Any) -> Any:

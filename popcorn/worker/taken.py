@@ -40,6 +40,10 @@ class Taken:
     warm: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     violations: list[Violation] = field(default_factory=list)
     parent_s: float | None = None
+    busy: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Processor and wall seconds of the candidate's own blocks."""
+    idle: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """The same in the blocks of others."""
     method: str = ""
     blocks: int = 0
     plant: float = PLANT

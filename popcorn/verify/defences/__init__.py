@@ -1,1 +1,1 @@
-"""One file a defence; each says what it catches and what it does not."""
+"""Defences: one file each, with what it catches and what it does not. registry.py lists them."""

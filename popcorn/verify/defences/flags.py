@@ -1,0 +1,30 @@
+"""torch's global settings after a call are those before the candidate was imported.
+
+Catches: tf32 or a lower matmul precision switched on for itself, another default dtype, more threads than the reference has (45).
+Does not catch: settings changed and put back within a call (`truth` judges the values, `cores` the threads); a process that lies about them.
+"""
+
+from popcorn.verify.defences.finding import Finding
+
+BY = "check"
+ENFORCED_IN = "popcorn.worker.judging"
+
+UNFAIR = (
+    "num_threads", "default_dtype", "matmul_precision", "cuda_matmul_tf32", "cudnn_tf32", "fp16_reduction", "bf16_reduction",
+)  # fmt: skip
+"""Settings that change what is compared: precision, or the share of the machine."""
+
+
+def find(changed: object) -> Finding | None:
+    """`changed` is name → [before, after], as reported by the candidate's process."""
+    for name in UNFAIR:
+        pair = changed.get(name) if isinstance(changed, dict) else None
+        if isinstance(pair, list) and len(pair) == 2:
+            return Finding("cheated", f"torch's {name} is {str(pair[1])[:60]} after a call and was {str(pair[0])[:60]}")
+    return None
+
+
+def remarks(changed: object) -> list[str]:
+    """Settings that were changed and are nobody's harm."""
+    named = changed if isinstance(changed, dict) else {}
+    return [f"torch's {str(name)[:40]} was changed by the candidate" for name in list(named)[:8] if name not in UNFAIR]

@@ -1,0 +1,8 @@
+"""The kernel stops the candidate's whole process group whenever nothing was asked of it.
+
+Catches: threads that fill the output after the call returned, or after the reply (2, 3), work during the reference's turn (44).
+Does not catch: a descendant in a session of its own; `idle` does.
+"""
+
+BY = "construction"
+ENFORCED_IN = "popcorn.worker.nursery"
