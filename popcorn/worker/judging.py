@@ -6,10 +6,11 @@ from typing import Any
 from popcorn.schema.comparison import OutputErrors
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.verify.judge import FLOORS, Failure, judge, unfit, worst
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.session import Refused, Session, Stage
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
+OUT_OF_FORM = "the candidate's process answered out of form"
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Trials:
 
 def open_oracle(session: Session) -> None:
     """Start the oracle and let it read the problem."""
-    session.oracle = session._keep(session.bench.start("oracle", session.bench.new_folder("oracle"), session.shared))
+    session.oracle = session._keep(session.bench.start("oracle", session.new_folder("oracle"), session.shared))
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
     session.opened = session.ask(
         session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}
@@ -63,7 +64,7 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
             return _verdict(trials, refused.outcome, refused.reason, refused.stage, session), trials
         if failure is not None:
             where = f"trial {index + 1} ({distribution} values{', ' + layout if layout != 'contiguous' else ''}{', other sizes' if jittered else ''})"
-            violations = (Violation(defence="exact_type", evidence=failure.reason),) if failure.outcome == "cheated" else ()
+            violations = Refused(failure.outcome, failure.reason, "correctness").violations()
             return _verdict(trials, failure.outcome, f"{where}: {failure.reason}", "correctness", session, violations), trials
     if trials.judged == 0:
         reason = "no trial could decide anything: " + "; ".join(trials.left_out[:3])
@@ -95,26 +96,22 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
         candidate, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}, "correctness"
     )
     first = ran.get("first_call_s")
-    if trials.first_call_s is None and isinstance(first, float):
+    if trials.first_call_s is None and isinstance(first, float) and 0 < first < 1e6:
         trials.first_call_s = first
-    if ran.get("mutated"):
-        return Failure("mutated_inputs", f"input {ran['mutated'][0]} was changed by the call; work on a copy")
-    if not trial["aliases"] and ran.get("aliases_input"):
-        return Failure("wrong_values", f"{ran['aliases_input'][0]} shares memory with an input; return a tensor of its own")
-    if not trial["aliases"] and ran.get("shared_output"):
+    mutated, views, shared, trees = (told(ran, name) for name in ("mutated", "aliases_input", "shared_output", "trees"))
+    if mutated:
+        return Failure("mutated_inputs", f"input {shown(mutated[0])} was changed by the call; work on a copy")
+    if not trial["aliases"] and views:
+        return Failure("wrong_values", f"{shown(views[0])} shares memory with an input; return a tensor of its own")
+    if not trial["aliases"] and shared:
         return Failure(
-            "wrong_values",
-            f"{ran['shared_output'][0]} shares memory with the previous call's result, which it overwrites; return a fresh tensor",
+            "wrong_values", f"{shown(shared[0])} shares memory with the previous call's result, which it overwrites; return a fresh tensor"
         )
-    trees = ran.get("trees")
-    if not isinstance(trees, list) or not trees:
-        return Failure("runtime_error", "the candidate's process answered out of form")
-    alien = find_alien(trees[0])
-    if alien:
-        return Failure("cheated", f"an output is a {alien}, not a plain torch.Tensor: its values could be made when they are read")
-    large = find_large(trees[0])
-    if large:
-        return Failure("wrong_shape", f"an output has shape {large}, larger than everything that was expected")
+    if not trees:
+        return Failure("runtime_error", OUT_OF_FORM)
+    failure = find_strange(trees[0])
+    if failure is not None:
+        return failure
     judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor})
     return settle(judged, trials, question["distribution"])
 
@@ -150,30 +147,49 @@ def settle(judged: dict[str, Any], trials: Trials, what: str) -> Failure | None:
     return None
 
 
-def find_alien(tree: Any) -> str | None:
-    """The type of the first leaf that is neither a plain tensor nor a plain value."""
-    return _find(tree, "alien")
+def told(reply: dict[str, Any], name: str, stage: Stage = "correctness") -> list[Any]:
+    """A list in a candidate's answer. Refused when it is anything else."""
+    value = reply.get(name, [])
+    if not isinstance(value, list):
+        raise Refused("runtime_error", OUT_OF_FORM, stage)
+    return value
 
 
-def find_large(tree: Any) -> str | None:
-    """The shape of the first tensor that did not fit."""
-    found = _find(tree, "large")
-    return None if found is None else str(found.get("shape") if isinstance(found, dict) else found)[:200]
+def shown(item: Any) -> str:
+    """What a candidate's process said, cut to be shown."""
+    return str(item)[:200]
 
 
-def _find(tree: Any, tag: str) -> Any:
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            if key == tag:
-                return value
-            found = _find(value, tag)
-            if found is not None:
-                return found
-    if isinstance(tree, list):
-        for item in tree:
-            found = _find(item, tag)
-            if found is not None:
-                return found
+def find_strange(tree: Any) -> Failure | None:
+    """What is wrong with a packed output by its kind alone: no plain tensor, or larger than all that was expected."""
+    alien = _find(tree, "alien")
+    if alien is not None:
+        return Failure(
+            "cheated", f"exact_type: an output is a {alien}, not a plain torch.Tensor: its values could be made when they are read"
+        )
+    other = _find(tree, "other")
+    if other is not None:
+        return Failure("wrong_dtype", f"an output is a {other}; expected plain tensors")
+    large = _find(tree, "large")
+    if large is not None:
+        return Failure("wrong_shape", f"an output is {large}: larger than everything that was expected")
+    return None
+
+
+def _find(tree: Any, tag: str) -> str | None:
+    """The first node of this kind in a packed tree, as text of at most 200 characters."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict) or len(node) != 1:
+            continue  # malformed: the oracle will say so
+        ((kind, value),) = node.items()
+        if kind == tag:
+            return shown(value)
+        if kind in ("l", "u") and isinstance(value, list):
+            waiting += reversed(value)
+        elif kind == "d" and isinstance(value, dict):
+            waiting += reversed(value.values())
     return None
 
 
