@@ -13,7 +13,7 @@ from popcorn.measure.steadiness import Watch
 from popcorn.measure.timing import SHORT_S, WINDOW_S
 from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
-from popcorn.worker.judging import Trials, construct, find_alien, find_large, settle
+from popcorn.worker.judging import OUT_OF_FORM, Trials, construct, find_strange, settle, shown, told
 from popcorn.worker.nursery import Child
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, PLANTED, Pace, Taken, control_of, timing_of
@@ -107,8 +107,9 @@ class Launch:
         claimed_s = sum(samples) * self.pace.per_window
         if claimed_s > wall_s * 1.05 + 1e-3:
             raise Refused("cheated", f"clock: the block took {wall_s:.6f} s by the parent's clock and claims {claimed_s:.6f} s", "timing")
-        if reply.get("aliens"):
-            raise Refused("cheated", f"exact_type: a timed output is a {reply['aliens'][0]}, not a plain torch.Tensor", "timing")
+        aliens = told(reply, "aliens", "timing")
+        if aliens:
+            raise Refused("cheated", f"exact_type: a timed output is a {shown(aliens[0])}, not a plain torch.Tensor", "timing")
         self.taken.timed_calls += self.pace.calls
         count = max(1, math.ceil(JUDGED_SHARE * self.pace.calls))
         generator = np.random.default_rng(self.session.question({}, "judged", self.index, self.block)["seed"])
@@ -135,7 +136,7 @@ class Launch:
             best = min(best, per_call)
             if best <= claimed_s * _CLOCK_SLACK + 2e-6:
                 break
-        self.taken.parent_s = best
+        self.taken.parent_s = min(best, self.taken.parent_s or best)
         if best > claimed_s * _CLOCK_SLACK + 2e-6:
             session.progress("the clocks disagree: asking the reference's side too")
             own_s = self._recorded_s(BASELINE)
@@ -184,12 +185,11 @@ def construct_reference(session: Session, child: Child, trial: dict[str, Any], q
 def judge_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
     """Judge results of timed calls; Refused when one is wrong."""
     if not isinstance(trees, list) or len(trees) != len(questions):
-        raise Refused("runtime_error", "the candidate's process answered out of form", "timing")
+        raise Refused("runtime_error", OUT_OF_FORM, "timing")
     for tree in trees:
-        if find_alien(tree):
-            raise Refused("cheated", f"exact_type: a timed output is a {find_alien(tree)}", "timing")
-        if find_large(tree):
-            raise Refused("wrong_shape", f"a timed output has shape {find_large(tree)}", "timing")
+        strange = find_strange(tree)
+        if strange is not None:
+            raise Refused(strange.outcome, strange.reason, "timing")
     message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
     judged = session.ask(_oracle(session), {**message, "conditioning": False})["judged"]
     for position, item in enumerate(judged):
@@ -250,8 +250,8 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         launch = Launch(session, trials, taken, pace, index, order)
         try:
             yield launch
-            if index == 0 and CANDIDATE in sides:
-                launch.check_clock()
+            if CANDIDATE in sides:
+                launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
         finally:
             launch.close()
 
