@@ -26,7 +26,9 @@ class OutputErrors(Frozen):
     exact: bool
     """True for integers and booleans, which must be equal."""
     unequal: int = 0
-    """Elements that differ (exact outputs)."""
+    """Elements that differ, those undecided apart (exact outputs)."""
+    undecided: int = 0
+    """Elements of an exact output that rounding alone changes: the reference differs from the truth there, or the truth under nudged inputs."""
     nonfinite: int = 0
     """NaN or infinite elements where the truth is finite."""
     candidate: Errors | None = None

@@ -20,11 +20,14 @@ def compare(
     reference: torch.Tensor,
     sensitivity: Errors | None,
     floor: float,
+    flips: torch.Tensor | None = None,
 ) -> OutputErrors:
-    """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` have the same shape."""
+    """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` have the same shape.
+
+    `flips` (booleans or None) marks the elements of an exact output that change under nudged inputs.
+    """
     if not truth.is_floating_point() and not truth.is_complex():
-        repeat = None if again is None else float((got != again).sum())
-        return OutputErrors(output=output, elements=truth.numel(), exact=True, unequal=int((got != truth).sum()), repeat=repeat)
+        return _compare_exact(output, got, again, truth, reference, flips)
     if truth.numel() == 0:
         return OutputErrors(output=output, elements=0, exact=False, candidate=Errors(largest=0, p999=0, mean=0, typical=0))
     if truth.is_complex():
@@ -57,6 +60,26 @@ def compare(
         max_ulp=_ulp(got, truth) if got.dtype == torch.float32 else None,
         cosine=_cosine(got_wide, truth),
         scale=scale,
+    )
+
+
+def _compare_exact(
+    output: str,
+    got: torch.Tensor,
+    again: torch.Tensor | None,
+    truth: torch.Tensor,
+    reference: torch.Tensor,
+    flips: torch.Tensor | None,
+) -> OutputErrors:
+    """An argmax between two numbers that rounding makes equal has no right answer; everywhere else integers are equal or wrong."""
+    undecided = (reference != truth) if flips is None else (reference != truth) | flips
+    return OutputErrors(
+        output=output,
+        elements=truth.numel(),
+        exact=True,
+        unequal=int(((got != truth) & ~undecided).sum()),
+        undecided=int(undecided.sum()),
+        repeat=None if again is None else float(((got != again) & ~undecided).sum()),
     )
 
 

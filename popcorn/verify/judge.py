@@ -31,6 +31,8 @@ def bound(errors: OutputErrors, statistic: str, floor: float) -> float:
 
 def unfit(errors: OutputErrors) -> str | None:
     """Why this output's trial cannot decide anything, or None."""
+    if errors.undecided > ILL_CONDITIONED * errors.elements:
+        return f"{errors.output} is ill-conditioned here: rounding alone changes {errors.undecided} of its {errors.elements} integers"
     for what, side in (("under rounding of its inputs", errors.sensitivity), ("in the reference itself", errors.reference)):
         if side is not None and side.mean > ILL_CONDITIONED:
             return f"{errors.output} is ill-conditioned here: it moves by {side.mean:.1%} of its scale {what}"

@@ -15,7 +15,7 @@ from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
-from popcorn.worker.judging import Trials, check_form, construct, settle
+from popcorn.worker.judging import OUT_OF_FORM, Trials, check_form, construct, settle, told
 from popcorn.worker.nursery import Child
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, PLANTED, Pace, Taken, control_of, timing_of
@@ -128,7 +128,7 @@ class Launch:
         """A block cannot have taken less of the parent's time than it claims; its outputs are judged, at least one in ten."""
         session = self.session
         session.check("timing", "clock", (sum(samples) * self.pace.per_window, wall_s))
-        session.check("timing", "exact_type", reply.get("aliens"))
+        session.check("timing", "exact_type", told(reply, "aliens", "timing"))
         session.check("timing", "flags", reply.get("flags"))
         self.taken.timed_calls += self.pace.calls
         self.judge_kept(self._draw(self.pace.calls, self.block))
@@ -181,7 +181,7 @@ class Launch:
         if side == CANDIDATE:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:
-                raise Refused("runtime_error", "the candidate's process answered out of form", "timing")
+                raise Refused("runtime_error", OUT_OF_FORM, "timing")
             chosen = self._draw(calls, "batch", attempt)
             judge_results(session, self.trials, self.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
         return wall_s / calls
@@ -213,7 +213,7 @@ def judge_results(session: Session, trials: Trials, taken: Taken, questions: lis
     where = "the output of a timed call is wrong: "
     check_form(session, trees, "timing", where)
     if len(trees) != len(questions):
-        raise Refused("runtime_error", "the candidate's process answered out of form", "timing")
+        raise Refused("runtime_error", OUT_OF_FORM, "timing")
     message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
     judged = session.ask(_oracle(session), {**message, "conditioning": False})["judged"]
     for position, item in enumerate(judged):
@@ -274,8 +274,8 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         launch = Launch(session, trials, taken, pace, index, order)
         try:
             yield launch
-            if index == 0 and CANDIDATE in sides:
-                launch.check_clock()
+            if CANDIDATE in sides:
+                launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
         finally:
             launch.close()
 

@@ -5,6 +5,7 @@ nothing else), passed as an IPC handle. Trusted processes own every buffer; a ca
 """
 
 import ctypes
+import math
 import mmap
 import os
 from pathlib import Path
@@ -15,6 +16,7 @@ import torch
 _ALIGN = 256
 _DEEPEST = 32
 _MOST_DIMENSIONS = 64
+_MOST_ELEMENTS = 1 << 48
 
 DTYPES: dict[str, torch.dtype] = {
     str(dtype).removeprefix("torch."): dtype
@@ -75,7 +77,8 @@ def attach(address: dict[str, Any], device: torch.device, writable: bool) -> Buf
 def pack(tree: Any, buffer: Buffer) -> Any:
     """Copies every tensor of a tree into the buffer; returns the tree as JSON with `{"t": …}` in their place.
 
-    Trees are lists, tuples, dicts with string keys, numbers, strings, None. Anything else becomes `{"alien": its type}`.
+    Trees are lists, tuples, dicts with string keys, numbers, strings, None. Anything else becomes `{"other": its
+    type}`, and `{"alien": its type}` where it claims to be a tensor.
     """
     if type(tree) is torch.Tensor or type(tree) is torch.nn.Parameter:
         return {"t": _pack_tensor(tree.detach(), buffer)}
@@ -87,7 +90,8 @@ def pack(tree: Any, buffer: Buffer) -> Any:
         return {"l" if type(tree) is list else "u": [pack(item, buffer) for item in tree]}
     if type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: pack(item, buffer) for key, item in tree.items()}}
-    return {"alien": f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]}
+    name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
+    return {"alien" if isinstance(tree, torch.Tensor) else "other": name}
 
 
 def unpack(packed: Any, buffer: Buffer, private: bool = True, depth: int = 0) -> Any:
@@ -175,6 +179,8 @@ def _unpack_tensor(spec: Any, buffer: Buffer, private: bool) -> torch.Tensor:
             raise Alien("a tensor with impossible sizes")
     except (KeyError, TypeError) as error:
         raise Alien(f"not a tensor description: {error}") from error
+    if math.prod(shape) >= _MOST_ELEMENTS:  # a stride of 0 needs no room, but nothing can be done with it either
+        raise Alien("a tensor with impossible sizes")
     span = 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
     end = start + span * dtype.itemsize
     if start % _ALIGN or end > buffer.size:

@@ -21,6 +21,7 @@ from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, 
 from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
 
 _SLACK = 1 << 20
+_FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
 _EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "tf32": 2.0**-10, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
@@ -31,6 +32,8 @@ class Truth:
     truth: list[tuple[str, Any]]
     reference: list[tuple[str, Any]]
     sensitivity: dict[str, Errors] = field(default_factory=dict)
+    flips: dict[str, torch.Tensor] = field(default_factory=dict)
+    """Per exact output, the elements that change when the inputs are nudged further than rounding would, either way."""
 
 
 @dataclass
@@ -191,7 +194,7 @@ class Oracle:
                 continue
             second = again.get(path)
             second = second if isinstance(second, torch.Tensor) and second.shape == mine.shape and second.dtype == mine.dtype else None
-            errors = compare(path, mine, second, truth, reference, self.current.sensitivity.get(path), floor)
+            errors = compare(path, mine, second, truth, reference, self.current.sensitivity.get(path), floor, self.current.flips.get(path))
             outputs.append(errors.model_dump())
         return {"structure": None, "outputs": outputs}
 
@@ -287,13 +290,25 @@ class Oracle:
             return "the truth is NaN or infinite"
         self.current = Truth(wide, reference)
         if conditioning and self._truth_dtype == torch.float64:
-            generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x0DD)
-            nudged = nudge(inputs_as(inputs, torch.float64), _EPSILON[self.precision], generator)
-            shifted = dict(self._wide(question, init_args, nudged, cotangents, differentiable))
+            shifted = self._nudged(1, question, init_args, inputs, cotangents, differentiable)
             for path, truth in wide:
                 if isinstance(truth, torch.Tensor) and truth.is_floating_point() and truth.numel():
                     self.current.sensitivity[path] = moved(truth, shifted[path])
+            exact = [(path, t) for path, t in wide if isinstance(t, torch.Tensor) and not t.is_floating_point() and not t.is_complex()]
+            for way in (_FURTHER, -_FURTHER) if exact else ():
+                shifted = self._nudged(way, question, init_args, inputs, cotangents, differentiable)
+                for path, truth in exact:
+                    flipped = shifted[path] != truth
+                    self.current.flips[path] = self.current.flips[path] | flipped if path in self.current.flips else flipped
         return None
+
+    def _nudged(
+        self, way: int, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool]
+    ) -> dict[str, Any]:
+        """The truth of inputs that differ by `way` times their rounding, in a direction that the seed alone decides."""
+        generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x0DD)
+        nudged = nudge(inputs_as(inputs, torch.float64), way * _EPSILON[self.precision], generator)
+        return dict(self._wide(question, init_args, nudged, cotangents, differentiable))
 
     def _wide(
         self, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool]

@@ -366,7 +366,8 @@ def _describe(tree: Any) -> Any:
         return {"d": {str(key): _describe(item) for key, item in tree.items()}}
     if isinstance(tree, torch.Tensor):
         return {"large": {"dtype": str(tree.dtype).removeprefix("torch."), "shape": list(tree.shape)}}
-    return {"alien": type(tree).__qualname__[:200]}
+    plain = tree is None or isinstance(tree, (bool, int, float, str))
+    return {"v": None} if plain else {"other": type(tree).__qualname__[:200]}
 
 
 def _same(now: torch.Tensor, before: torch.Tensor) -> bool:

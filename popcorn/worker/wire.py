@@ -47,8 +47,11 @@ class Channel:
         (length,) = _HEADER.unpack(self._read(_HEADER.size, deadline))
         if length > MAX_FRAME_BYTES:
             raise Malformed(f"a frame of {length} bytes is over the limit of {MAX_FRAME_BYTES}")
+        body = self._read(length, deadline)
         try:
-            message = json.loads(self._read(length, deadline), parse_constant=_refuse_constant, parse_float=_finite)
+            message = json.loads(body, parse_constant=_refuse_constant, parse_float=_finite)
+            if b"\\ud" in body.lower():  # half a surrogate pair is no text and could not be written to a record
+                message = json.loads(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
         except (ValueError, RecursionError) as error:
             raise Malformed(f"not JSON: {error}") from error
         if not isinstance(message, dict):

@@ -11,8 +11,8 @@ from popcorn.suites.jitter import Dim
 DIFFERENTIABLE = True
 NONCONTIGUOUS = True
 
-B = Dim(192, low=160, high=224, cpu=192)
-D = Dim(1024, low=896, high=1152, cpu=1024)
+B = Dim(32, low=24, high=40)
+D = Dim(96, low=80, high=112)
 
 
 class Model(nn.Module):

@@ -44,6 +44,7 @@ TABLE = [
     ("one NaN", OutputErrors(output="out", elements=9, exact=False, nonfinite=1), "nonfinite"),
     ("integers equal", OutputErrors(output="out", elements=9, exact=True, repeat=0), "pass"),
     ("one integer differs", OutputErrors(output="out", elements=9, exact=True, unequal=1), "wrong_values"),
+    ("integers that rounding alone flips", OutputErrors(output="out", elements=100, exact=True, undecided=3, repeat=0), "pass"),
     ("integers differ between runs", OutputErrors(output="out", elements=9, exact=True, repeat=1), "not_deterministic"),
     ("two runs differ within the floor", errors(repeat=FLOOR), "pass"),
     ("two runs differ beyond the floor", errors(repeat=FLOOR * 1.01), "not_deterministic"),
@@ -261,3 +262,22 @@ def test_reductions_backwards_are_never_called_wrong(seed, distribution, width, 
 def _cumsum_in_halves(x: torch.Tensor) -> torch.Tensor:
     left, right = x[:, : x.shape[1] // 2], x[:, x.shape[1] // 2 :]
     return torch.cat([left.cumsum(-1), right.cumsum(-1) + left.sum(-1, keepdim=True)], -1)
+
+
+def test_an_argmax_that_rounding_decides_accuses_nobody_and_any_other_is_exact():
+    torch.manual_seed(4)
+    x = torch.randn(64, 100)
+    x[5, 7] = x[5].max() + 1
+    x[5, 70] = x[5, 7]
+    truth = x.double().argmax(-1)
+    reference = truth.clone()
+    flips = torch.zeros(64, dtype=torch.bool)
+    flips[5] = True
+    other = truth.clone()
+    other[5] = 70 if truth[5] == 7 else 7
+    assert outcome(compare("out", other, other, truth, reference, None, FLOOR, flips)) == "pass"
+    assert outcome(compare("out", other, other, truth, other, None, FLOOR)) == "pass", "the reference itself goes the other way"
+    assert outcome(compare("out", other, other, truth, reference, None, FLOOR)) == "wrong_values"
+    other[6] = (other[6] + 1) % 100
+    assert outcome(compare("out", other, other, truth, reference, None, FLOOR, flips)) == "wrong_values"
+    assert unfit(compare("out", truth, truth, truth, reference, None, FLOOR, torch.ones(64, dtype=torch.bool))) is not None

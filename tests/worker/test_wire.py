@@ -1,5 +1,6 @@
 """Frames: what is sent arrives, and what a hostile end sends is Malformed, Closed or TimedOut within the deadline."""
 
+import json
 import socket
 import struct
 import threading
@@ -124,6 +125,13 @@ def test_too_long_a_message_is_not_sent_and_the_conversation_goes_on(ends):
 def test_what_json_cannot_say_is_not_sent(ends, value):
     with pytest.raises((ValueError, TypeError)):
         ends[0].send({"a": value})
+
+
+def test_half_a_surrogate_pair_becomes_text_that_can_be_written(ends):
+    ours, theirs = ends
+    theirs.sendall(frame(b'{"a": "x\\ud800y", "b": "\\uD83D\\uDE00"}'))
+    message = ours.receive(time.monotonic() + 5)
+    assert message == {"a": "x?y", "b": "😀"} and json.dumps(message, ensure_ascii=False).encode()
 
 
 @given(st.binary(max_size=200))
