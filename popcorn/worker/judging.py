@@ -11,6 +11,7 @@ from popcorn.worker.session import Refused, Session, Stage
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
+_MOST_TRIALS = 24
 OUT_OF_FORM = "the candidate's process answered out of form"
 
 
@@ -64,6 +65,8 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
             _one_trial(session, trials, question, index == 0, f"trial {index + 1} ({distribution} values{also}): ")
         except Refused as refused:
             return _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations()), trials
+        if index + 1 == len(plan) < _MOST_TRIALS and 0 < trials.judged < MIN_TRIALS:
+            plan.append(("normal", "contiguous", opened["jitters"]))  # in place of one that decided nothing
     session.passed.update(dict.fromkeys(("fresh_inputs", "fresh_weights", "value_kinds")))
     session.passed.update({"hidden_sizes": None} if opened["jitters"] else {})
     if trials.judged == 0:
