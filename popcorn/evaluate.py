@@ -56,10 +56,13 @@ def evaluate(request: Request, bench: Bench, store: Store, progress: Callable[[s
 
 
 def _run(session: Session, answer: Answer, store: Store) -> None:
+    lane = "build"
     try:
-        answer.build, answer.lanes["build"] = session.bench.build_lane.run(session.build)
-        _, answer.lanes["device"] = session.bench.device_lane.run(lambda: _judge_and_measure(session, answer, store))
+        answer.build, answer.lanes[lane] = session.bench.build_lane.run(session.build)
+        lane = "device"
+        _, answer.lanes[lane] = session.bench.device_lane.run(lambda: _judge_and_measure(session, answer, store))
     except Refused as refused:
+        answer.lanes[lane] = getattr(refused, "lane", Lane())
         answer.build = session.build_record()
         answer.verdict = refused.verdict()
 

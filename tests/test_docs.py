@@ -9,8 +9,12 @@ import pytest
 
 from popcorn.cli.docs import DOCS, PAGES, columns_page, fields, helps, main, modules, nouns
 from popcorn.cli.main import COMMANDS
+from popcorn.measure import roofline, stats, timing
 from popcorn.schema.verdict import EXIT_CODES
+from popcorn.verify import judge
+from popcorn.verify.defences import clock
 from popcorn.verify.judge import FLOORS
+from popcorn.worker import comparing, counting, judging, taken
 
 ROOT = DOCS.parent
 MODELS = [model for module in modules() for model in nouns(module)]
@@ -69,6 +73,29 @@ def test_the_method_page_gives_the_outcomes_and_floors_of_the_code():
     assert found is not None
     names, values = ([cell.strip() for cell in row.split("|")] for row in found.groups())
     assert {name: float(value) for name, value in zip(names, values, strict=True)} == FLOORS
+
+
+def test_the_figures_of_the_method_page_are_the_constants_of_the_code():
+    page = " ".join((DOCS / "measuring.md").read_text(encoding="utf-8").split())
+    cuda, cpu = comparing.WARM_S["cuda"] * 1e3, comparing.WARM_S["cpu"] * 1e3
+    for sentence in (
+        f"at least {cuda:.0f} ms of calls on a GPU, {cpu:.0f} ms on a CPU",
+        f"for more than {timing.DISTURBED * 100:.0f} % of it",
+        f"windows of at least {timing.WINDOW_S * 1e3:.0f} ms, at most {comparing._MAX_PER_WINDOW} calls",
+        f"Under {timing.SHORT_S * 1e6:.0f} µs (the faster side, warm)",
+        f"by {(clock.SLACK - 1) * 100:.0f} %, that overhead by as much, and 2 µs",
+        f"{(taken.PLANT - 1) * 100:.0f} % of the reference's",
+        f"exceeds {judge.ILL_CONDITIONED * 100:.0f} % on average",
+        "At least one call in ten" if comparing.JUDGED_SHARE == 0.1 else "",
+        "never fewer than five" if judging.MIN_TRIALS == 5 else "",
+        f"by more than {roofline.TOLERANCE * 100:.0f} %, is `cheated`",
+        f"`latency` under {roofline.LATENCY_S * 1e6:.0f} µs",
+        f"{stats.DRAWS:,} draws",
+        f"A burst of {counting._BURST_S:g} s of calls",
+        *(f"its {name}" for _, name in judge._STATISTICS),
+        f"{stats.widening(3):.2f} for three, {stats.widening(5):.2f} for five, {stats.widening(8):.2f} for eight",
+    ):
+        assert sentence and sentence in page, f"docs/measuring.md does not say {sentence!r}"
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)

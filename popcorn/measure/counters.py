@@ -9,6 +9,7 @@ import csv
 import io
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -22,6 +23,7 @@ from popcorn.schema.measurement import Counters, KernelCounters
 NAME_LIMIT = 200
 KERNEL_LIMIT = 2000
 TOP_STALLS = 5
+_SAID = "said.txt"
 ATTEMPTS = 6
 _SCALES = {"nsecond": 1e-9, "ns": 1e-9, "usecond": 1e-6, "us": 1e-6, "msecond": 1e-3, "ms": 1e-3, "second": 1.0, "s": 1.0,
            "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}  # fmt: skip
@@ -108,7 +110,7 @@ def collect_counters(command: Sequence[str], env: Mapping[str, str], timeout_s: 
             wanted = [name for name in wanted if name not in unknown]
             continue
         kernels = parse(text)
-        return combine(kernels) if kernels else Counters(reason=explain(text, problem))
+        return combine(kernels) if kernels else Counters(reason=explain(text, problem) + _last_words(workdir))
     return Counters(reason="this ncu does not know the metrics asked for, not even after leaving out those it named")
 
 
@@ -122,10 +124,11 @@ def _options(log: Path, wanted: Sequence[str]) -> list[str]:
 def _run(command: list[str], env: Mapping[str, str], timeout_s: float, workdir: Path) -> str | None:
     """Run to the end or kill the whole process group; returns what went wrong."""
     try:
-        process = subprocess.Popen(
-            command, env=dict(env), cwd=workdir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        with (workdir / _SAID).open("wb") as said:
+            process = subprocess.Popen(
+                command, env=dict(env), cwd=workdir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+                start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30)),
+            )  # fmt: skip
     except OSError as error:
         return f"ncu could not be started: {error}"
     try:
@@ -135,6 +138,18 @@ def _run(command: list[str], env: Mapping[str, str], timeout_s: float, workdir: 
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return f"ncu did not finish within {timeout_s:.3g} s"
+
+
+def _last_words(workdir: Path) -> str:
+    """The last line that the profiled process wrote on stderr, at most 300 characters, or nothing."""
+    try:
+        with (workdir / _SAID).open("rb") as file:
+            file.seek(max(0, (workdir / _SAID).stat().st_size - 4096))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f" It said: {said[:300]}" if said else ""
 
 
 def _names_unknown_metric(text: str, name: str) -> bool:

@@ -20,9 +20,8 @@ _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.2
 
 
 def widening(launches: int) -> float:
-    """Factor by which a bootstrap half-width over so many launches falls short of 95 % coverage."""
-    if launches < 2:
-        return _T[0] / _Z
+    """Factor by which a bootstrap half-width over so many launches falls short of 95 % coverage. One launch counts as two: it knows less."""
+    launches = max(2, launches)
     return _T[min(launches - 2, len(_T) - 1)] / _Z * math.sqrt(launches / (launches - 1))
 
 

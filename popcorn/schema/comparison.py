@@ -4,7 +4,7 @@ from popcorn.schema.case import Frozen
 
 
 class Errors(Frozen):
-    """The same three statistics for one side: largest, 99.9th percentile, mean."""
+    """The same statistics for one side: largest, 99.9th percentile, mean, typical."""
 
     largest: float
     """Maximum."""
@@ -12,6 +12,8 @@ class Errors(Frozen):
     """99.9th percentile."""
     mean: float
     """Mean."""
+    typical: float = 0.0
+    """Mean in units of max(median of |truth| without zeros, |truth|), each element's at most 1: a few giant elements hide nothing in it."""
 
 
 class OutputErrors(Frozen):
@@ -24,7 +26,9 @@ class OutputErrors(Frozen):
     exact: bool
     """True for integers and booleans, which must be equal."""
     unequal: int = 0
-    """Elements that differ (exact outputs)."""
+    """Elements that differ, those undecided apart (exact outputs)."""
+    undecided: int = 0
+    """Elements of an exact output that rounding alone changes: the reference differs from the truth there, or the truth under nudged inputs."""
     nonfinite: int = 0
     """NaN or infinite elements where the truth is finite."""
     candidate: Errors | None = None

@@ -1,11 +1,15 @@
 """One output against the truth, as numbers. Needs torch; runs where the truth is (the oracle). judge.py turns the numbers into a verdict.
 
 Errors are in units of max(scale, |truth|) with scale = rms(truth), so that neither a large nor a near-zero element decides alone.
+A few giant elements can raise the rms so far that nothing else counts; `typical` is the mean error in the unit of the median element,
+each capped at 1, so that those few decide nothing in it.
 """
 
 import torch
 
 from popcorn.schema.comparison import Errors, OutputErrors
+
+_SAMPLED = 1 << 20
 
 
 def compare(
@@ -16,35 +20,36 @@ def compare(
     reference: torch.Tensor,
     sensitivity: Errors | None,
     floor: float,
+    flips: torch.Tensor | None = None,
 ) -> OutputErrors:
-    """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` have the same shape."""
+    """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` have the same shape.
+
+    `flips` (booleans or None) marks the elements of an exact output that change under nudged inputs.
+    """
     if not truth.is_floating_point() and not truth.is_complex():
-        repeat = None if again is None else float((got != again).sum())
-        return OutputErrors(output=output, elements=truth.numel(), exact=True, unequal=int((got != truth).sum()), repeat=repeat)
+        return _compare_exact(output, got, again, truth, reference, flips)
     if truth.numel() == 0:
-        return OutputErrors(output=output, elements=0, exact=False, candidate=Errors(largest=0, p999=0, mean=0))
+        return OutputErrors(output=output, elements=0, exact=False, candidate=Errors(largest=0, p999=0, mean=0, typical=0))
     if truth.is_complex():
         got, truth, reference = (torch.view_as_real(t.resolve_conj()) for t in (got, truth, reference))
         again = None if again is None else torch.view_as_real(again.resolve_conj())
     bad = int((~torch.isfinite(got)).sum())
     if bad:
         return OutputErrors(output=output, elements=truth.numel(), exact=False, nonfinite=bad)
-    wide = torch.promote_types(truth.dtype, torch.float64) if truth.dtype == torch.float64 else truth.dtype
-    got_wide, truth = got.to(wide), truth.to(wide)
+    got_wide, truth = got.to(torch.float64), truth.to(torch.float64)
     scale = rms(truth)
-    weight = 1 / truth.abs().clamp(min=scale) if scale > 0 else torch.ones_like(truth)
     difference = (got_wide - truth).abs()
     relative = difference / (truth.abs() + floor * scale) if scale > 0 else difference
-    reference_difference = (reference.to(wide) - truth).abs()
+    reference_difference = (reference.to(torch.float64) - truth).abs()
     repeat = None
     if again is not None:
-        repeat = 0.0 if torch.equal(got, again) else _finite(float(((got_wide - again.to(wide)).abs() * weight).max()))
+        repeat = 0.0 if torch.equal(got, again) else _finite(float(((got_wide - again.to(torch.float64)).abs() * _weight(truth)).max()))
     return OutputErrors(
         output=output,
         elements=truth.numel(),
         exact=False,
-        candidate=statistics(difference * weight),
-        reference=statistics(reference_difference * weight),
+        candidate=statistics(difference, truth),
+        reference=statistics(reference_difference, truth),
         sensitivity=sensitivity,
         repeat=repeat,
         max_abs=_finite(float(difference.max())),
@@ -58,27 +63,60 @@ def compare(
     )
 
 
+def _compare_exact(
+    output: str,
+    got: torch.Tensor,
+    again: torch.Tensor | None,
+    truth: torch.Tensor,
+    reference: torch.Tensor,
+    flips: torch.Tensor | None,
+) -> OutputErrors:
+    """An argmax between two numbers that rounding makes equal has no right answer; everywhere else integers are equal or wrong."""
+    undecided = (reference != truth) if flips is None else (reference != truth) | flips
+    return OutputErrors(
+        output=output,
+        elements=truth.numel(),
+        exact=True,
+        unequal=int(((got != truth) & ~undecided).sum()),
+        undecided=int(undecided.sum()),
+        repeat=None if again is None else float(((got != again) & ~undecided).sum()),
+    )
+
+
 def moved(truth: torch.Tensor, nudged: torch.Tensor) -> Errors:
     """How far the truth moves under nudged inputs, in units of max(scale, |truth|)."""
-    scale = rms(truth)
-    weight = 1 / truth.abs().clamp(min=scale) if scale > 0 else torch.ones_like(truth)
-    return statistics(torch.nan_to_num((nudged - truth).abs() * weight, nan=1e300, posinf=1e300))
+    return statistics(torch.nan_to_num((nudged - truth).abs(), nan=1e300, posinf=1e300), truth)
 
 
-def statistics(errors: torch.Tensor) -> Errors:
-    """Largest, 99.9th percentile and mean of a tensor of errors ≥ 0."""
-    flat = errors.flatten()
+def statistics(difference: torch.Tensor, truth: torch.Tensor) -> Errors:
+    """Largest, 99.9th percentile, mean and typical error; `difference` is |something − truth| ≥ 0."""
+    flat = (difference * _weight(truth)).flatten()
     beyond = max(1, flat.numel() // 1000)
     return Errors(
         largest=_finite(float(flat.max())),
         p999=_finite(float(torch.topk(flat, beyond).values[-1])),
         mean=_finite(float(flat.mean(dtype=torch.float64))),
+        typical=float((difference / truth.abs().clamp(min=common(truth))).clamp(max=1).mean(dtype=torch.float64)),
     )
 
 
 def rms(truth: torch.Tensor) -> float:
-    """Root mean square."""
-    return float(truth.to(torch.float64).square().mean().sqrt()) if truth.numel() else 0.0
+    """Root mean square; of numbers whose squares do not fit a double too."""
+    largest = float(truth.abs().max()) if truth.numel() else 0.0
+    return largest * float((truth.to(torch.float64) / largest).square().mean().sqrt()) if largest > 0 else 0.0
+
+
+def common(truth: torch.Tensor) -> float:
+    """Median |truth| of the elements that are not zero, at least 1e-30: below it numbers underflow. 1 when all are zero."""
+    flat = truth.flatten()
+    present = flat[:: flat.numel() // _SAMPLED + 1].abs()  # a median needs no more elements than these
+    present = present[present > 0]
+    return max(1e-30, float(present.median())) if present.numel() else 1.0
+
+
+def _weight(truth: torch.Tensor) -> torch.Tensor:
+    scale = rms(truth)
+    return 1 / truth.abs().clamp(min=scale) if scale > 0 else torch.ones_like(truth)
 
 
 def _finite(value: float) -> float:
@@ -96,6 +134,6 @@ def _ulp(got: torch.Tensor, truth: torch.Tensor) -> float:
 
 
 def _cosine(got: torch.Tensor, truth: torch.Tensor) -> float | None:
-    a, b = got.flatten().to(torch.float64), truth.flatten().to(torch.float64)
+    a, b = (t.flatten().to(torch.float64) / (float(t.abs().max()) or 1.0) for t in (got, truth))
     norms = float(a.norm() * b.norm())
     return float(a @ b) / norms if norms > 0 else None

@@ -51,13 +51,13 @@ def _real(x: torch.Tensor, distribution: str) -> torch.Tensor:
         case "one_hot":
             return torch.where(_every(x, 16), x * 3, torch.zeros_like(x))
         case _:
-            return torch.sin(_index(x) * 0.37) * 1.5 + x * 0.1
+            return (torch.sin(_index(x) * 0.37) * 1.5).to(x.dtype) + x * 0.1
 
 
 def _unit(x: torch.Tensor, distribution: str) -> torch.Tensor:
     match distribution:
         case "large":
-            return x.pow(0.125).clamp(max=1 - 2**-12)
+            return x.pow(0.125).clamp(max=_under_one(x))
         case "small":
             return x * 0.01
         case "equal_rows":
@@ -65,18 +65,25 @@ def _unit(x: torch.Tensor, distribution: str) -> torch.Tensor:
         case "one_hot":
             return torch.where(_every(x, 16), x, x * 0.001)
         case "structured":
-            return ((_index(x) * 0.618034) % 1.0).clamp(max=1 - 2**-12)
+            return ((_index(x) * 0.618034 + x * 0.05) % 1.0).to(x.dtype).clamp(max=_under_one(x))
         case _:
             return x
 
 
+def _under_one(x: torch.Tensor) -> float:
+    """The largest number under 1 of x's element type, and at most 1 − 2⁻¹²."""
+    return 1 - max(2**-12, torch.finfo(x.dtype).eps / 2)
+
+
 def _index(x: torch.Tensor) -> torch.Tensor:
-    return torch.arange(x.numel(), device=x.device, dtype=torch.float64).reshape(x.shape).to(x.dtype)
+    """In float64: half precision knows no index above 2048."""
+    return torch.arange(x.numel(), device=x.device, dtype=torch.float64).reshape(x.shape)
 
 
 def _every(x: torch.Tensor, step: int) -> torch.Tensor:
     index = torch.arange(x.numel(), device=x.device).reshape(x.shape)
-    return (index * 7 + index // max(1, x.shape[-1])) % step == 0
+    width = x.shape[-1] if x.dim() else 1
+    return (index * 7 + index // max(1, width)) % step == 0
 
 
 def cast(tree: Any, dtype: torch.dtype) -> Any:

@@ -12,6 +12,9 @@ ILL_CONDITIONED = 0.05
 """A trial whose truth moves by more than this (mean) under rounding of the inputs alone cannot tell right from wrong."""
 
 
+_STATISTICS = (("largest", "largest"), ("p999", "99.9th percentile"), ("mean", "mean"), ("typical", "typical"))
+
+
 @dataclass(frozen=True)
 class Failure:
     """Why an output does not pass."""
@@ -28,6 +31,8 @@ def bound(errors: OutputErrors, statistic: str, floor: float) -> float:
 
 def unfit(errors: OutputErrors) -> str | None:
     """Why this output's trial cannot decide anything, or None."""
+    if errors.undecided > ILL_CONDITIONED * errors.elements:
+        return f"{errors.output} is ill-conditioned here: rounding alone changes {errors.undecided} of its {errors.elements} integers"
     for what, side in (("under rounding of its inputs", errors.sensitivity), ("in the reference itself", errors.reference)):
         if side is not None and side.mean > ILL_CONDITIONED:
             return f"{errors.output} is ill-conditioned here: it moves by {side.mean:.1%} of its scale {what}"
@@ -52,10 +57,13 @@ def judge_values(errors: OutputErrors, floor: float) -> Failure | None:
             "nonfinite", f"{errors.output}: {errors.nonfinite} of {errors.elements} elements are NaN or infinite; the truth is finite"
         )
     assert errors.candidate is not None
-    for statistic, name in (("largest", "largest"), ("p999", "99.9th percentile"), ("mean", "mean")):
+    for statistic, name in _STATISTICS:
         value, limit = getattr(errors.candidate, statistic), bound(errors, statistic, floor)
         if not value <= limit:
-            return Failure("wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max(rms, |truth|))")
+            unit = "median" if statistic == "typical" else "rms"
+            return Failure(
+                "wrong_values", f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max({unit}, |truth|))"
+            )
     return None
 
 

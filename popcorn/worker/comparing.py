@@ -15,7 +15,7 @@ from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
-from popcorn.worker.judging import Trials, check_form, construct, settle
+from popcorn.worker.judging import OUT_OF_FORM, Trials, check_form, construct, settle, told
 from popcorn.worker.nursery import Child
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, PLANTED, Pace, Taken, control_of, timing_of
@@ -23,6 +23,7 @@ from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, 
 JUDGED_SHARE = 0.1
 WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
+_WARM_LOOKS = 8
 _MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
 
 
@@ -36,6 +37,7 @@ class Launch:
         self.questions: list[dict[str, Any]] = []
         self.sets: dict[str, Any] = {}
         self.cold: dict[str, list[float]] = {}
+        self.settled_s = 0.0
         question = session.question(session.opened["nominal"], "launch", index)
         trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False, "conditioning": False})
         started = [side for side in sides if side != PLANTED]
@@ -52,7 +54,9 @@ class Launch:
             # one block of each side that does not count: the allocator and the caches find their steady state
             self.prepare(-1)
             for side in started:
-                self._run_block(side)
+                reply, _ = self._run_block(side)
+                if side == BASELINE:
+                    self.settled_s = float(np.median(reply["samples_s"]))
 
     def _start(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> Child:
         session = self.session
@@ -70,11 +74,17 @@ class Launch:
         return child
 
     def _warm(self, side: str, child: Child) -> None:
-        """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time."""
+        """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time, and on a GPU until two
+        looks agree within 1 %."""
         ask = self._ask_candidate if side == CANDIDATE else self.session.ask
-        self.taken.warm.setdefault(side, []).append(
-            _warm_times(self.session, ask(child, {"do": "warm", "seconds": WARM_S["cuda" if self.session.bench.cuda else "cpu"]}))
-        )
+        cuda = self.session.bench.cuda
+        message = {"do": "warm", "seconds": WARM_S["cuda" if cuda else "cpu"]}
+        times = _warm_times(self.session, ask(child, message))
+        for _ in range(_WARM_LOOKS if cuda else 0):
+            before, times = times, _warm_times(self.session, ask(child, {**message, "seconds": 0.05}))
+            if abs(times["time_s"] / before["time_s"] - 1) <= 0.01:
+                break
+        self.taken.warm.setdefault(side, []).append(times)
 
     def prepare(self, block: int) -> None:
         self.block = block
@@ -90,7 +100,8 @@ class Launch:
         ask(child, {"do": "take", **self.sets})
         message = {"do": "block", "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
-            message["planted_s"] = (self.taken.plant - 1) * self.pace.once_s
+            # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
+            message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
         census = self._census()
         began = time.monotonic()
         reply = ask(child, message)
@@ -128,7 +139,7 @@ class Launch:
         """A block cannot have taken less of the parent's time than it claims; its outputs are judged, at least one in ten."""
         session = self.session
         session.check("timing", "clock", (sum(samples) * self.pace.per_window, wall_s))
-        session.check("timing", "exact_type", reply.get("aliens"))
+        session.check("timing", "exact_type", told(reply, "aliens", "timing"))
         session.check("timing", "flags", reply.get("flags"))
         self.taken.timed_calls += self.pace.calls
         self.judge_kept(self._draw(self.pace.calls, self.block))
@@ -181,7 +192,7 @@ class Launch:
         if side == CANDIDATE:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:
-                raise Refused("runtime_error", "the candidate's process answered out of form", "timing")
+                raise Refused("runtime_error", OUT_OF_FORM, "timing")
             chosen = self._draw(calls, "batch", attempt)
             judge_results(session, self.trials, self.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
         return wall_s / calls
@@ -213,7 +224,7 @@ def judge_results(session: Session, trials: Trials, taken: Taken, questions: lis
     where = "the output of a timed call is wrong: "
     check_form(session, trees, "timing", where)
     if len(trees) != len(questions):
-        raise Refused("runtime_error", "the candidate's process answered out of form", "timing")
+        raise Refused("runtime_error", OUT_OF_FORM, "timing")
     message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
     judged = session.ask(_oracle(session), {**message, "conditioning": False})["judged"]
     for position, item in enumerate(judged):
@@ -274,12 +285,12 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         launch = Launch(session, trials, taken, pace, index, order)
         try:
             yield launch
-            if index == 0 and CANDIDATE in sides:
-                launch.check_clock()
+            if CANDIDATE in sides:
+                launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
         finally:
             launch.close()
 
-    watch = Watch(session.bench.machine)
+    watch = Watch(session.bench.machine, own=session.own_processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
     taken.steadiness = watch.check()
     return turns, taken, pace

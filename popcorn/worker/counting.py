@@ -18,7 +18,7 @@ from popcorn.worker.judging import Trials
 from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
-_BURST_S = 2.0
+_BURST_S = 1.2
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
             assert isinstance(calls, int)
             return calls
 
-        readings[side] = measure_energy(burst, meter, seconds=_BURST_S)
+        readings[side] = measure_energy(burst, meter, seconds=_BURST_S, idle_s=0.3)
     mine, theirs = readings[CANDIDATE], readings[BASELINE]
     return Energy(
         energy_j=mine.energy_j,

@@ -51,7 +51,10 @@ def _one_line(error: BaseException, candidate_file: str) -> str:
         if frame.filename == candidate_file:
             where = f" (line {frame.lineno} of the candidate: {(frame.line or '').strip()[:120]})"
             break
-    text = " ".join(str(error).split()) or "no message"
+    try:
+        text = " ".join(str(error).split()) or "no message"
+    except Exception:  # candidate code, too
+        text = "no message: its text cannot be made"
     return f"{type(error).__name__}: {text[:600]}{where}"
 
 

@@ -45,7 +45,7 @@ class WorkLane:
         self._pool = ThreadPoolExecutor(max_workers=width, thread_name_prefix=name)
 
     def submit(self, work: Callable[[], T]) -> "Future[tuple[T, Lane]]":
-        """A future of the result and its times. Exceptions of the work pass through the future."""
+        """A future of the result and its times. Exceptions of the work pass through the future, with their times as `lane`."""
         arrived = time.monotonic()
 
         def run() -> tuple[T, Lane]:
@@ -53,8 +53,8 @@ class WorkLane:
                 began = time.monotonic()
                 try:
                     return work(), self._done(arrived, began)
-                except BaseException:
-                    self._done(arrived, began)
+                except Exception as error:
+                    error.lane = self._done(arrived, began)  # type: ignore[attr-defined]
                     raise
 
         return self._pool.submit(run)

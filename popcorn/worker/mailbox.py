@@ -5,6 +5,7 @@ nothing else), passed as an IPC handle. Trusted processes own every buffer; a ca
 """
 
 import ctypes
+import math
 import mmap
 import os
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any
 import torch
 
 _ALIGN = 256
+_DEEPEST = 32
+_MOST_DIMENSIONS = 64
+_MOST_ELEMENTS = 1 << 48
 
 DTYPES: dict[str, torch.dtype] = {
     str(dtype).removeprefix("torch."): dtype
@@ -73,7 +77,8 @@ def attach(address: dict[str, Any], device: torch.device, writable: bool) -> Buf
 def pack(tree: Any, buffer: Buffer) -> Any:
     """Copies every tensor of a tree into the buffer; returns the tree as JSON with `{"t": …}` in their place.
 
-    Trees are lists, tuples, dicts with string keys, numbers, strings, None. Anything else becomes `{"alien": its type}`.
+    Trees are lists, tuples, dicts with string keys, numbers, strings, None. Anything else becomes `{"other": its
+    type}`, and `{"alien": its type}` where it claims to be a tensor.
     """
     if type(tree) is torch.Tensor or type(tree) is torch.nn.Parameter:
         return {"t": _pack_tensor(tree.detach(), buffer)}
@@ -85,29 +90,37 @@ def pack(tree: Any, buffer: Buffer) -> Any:
         return {"l" if type(tree) is list else "u": [pack(item, buffer) for item in tree]}
     if type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: pack(item, buffer) for key, item in tree.items()}}
-    return {"alien": f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]}
+    name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
+    return {"alien" if isinstance(tree, torch.Tensor) else "other": name}
 
 
-def unpack(packed: Any, buffer: Buffer, private: bool = True) -> Any:
+def unpack(packed: Any, buffer: Buffer, private: bool = True, depth: int = 0) -> Any:
     """The tree back. `private` copies each tensor out of the buffer, with its layout; else it is a view of the buffer.
-    Raises Alien for a description that is malformed or reaches outside the buffer."""
-    if not isinstance(packed, dict) or len(packed) != 1:
+    Raises Alien, and nothing else, for a description that is malformed, nested over 32 deep or reaching outside the buffer."""
+    if not isinstance(packed, dict) or len(packed) != 1 or depth > _DEEPEST:
         raise Alien("not a packed tree")
     ((tag, value),) = packed.items()
-    match tag:
-        case "t":
+    match tag, value:
+        case "t", dict():
             return _unpack_tensor(value, buffer, private)
-        case "v":
+        case "v", bool() | int() | str() | None:
             return value
-        case "f":
-            return float.fromhex(value)
-        case "l":
-            return [unpack(item, buffer, private) for item in value]
-        case "u":
-            return tuple(unpack(item, buffer, private) for item in value)
-        case "d":
-            return {key: unpack(item, buffer, private) for key, item in value.items()}
-    raise Alien(f"an object of type {value if isinstance(value, str) else tag}")
+        case "f", str():
+            return _unpack_float(value)
+        case "l", list():
+            return [unpack(item, buffer, private, depth + 1) for item in value]
+        case "u", list():
+            return tuple(unpack(item, buffer, private, depth + 1) for item in value)
+        case "d", dict():
+            return {key: unpack(item, buffer, private, depth + 1) for key, item in value.items()}
+    raise Alien(f"an object of type {value if isinstance(value, str) else tag}"[:300])
+
+
+def _unpack_float(text: str) -> float:
+    try:
+        return float.fromhex(text)
+    except (ValueError, OverflowError) as error:
+        raise Alien(f"not a number: {text[:40]!r}") from error
 
 
 def leaves(tree: Any, path: str) -> list[tuple[str, Any]]:
@@ -160,11 +173,14 @@ def _pack_tensor(tensor: torch.Tensor, buffer: Buffer) -> dict[str, Any]:
 
 def _unpack_tensor(spec: Any, buffer: Buffer, private: bool) -> torch.Tensor:
     try:
-        dtype, shape, stride, start = DTYPES[spec["dtype"]], spec["shape"], spec["stride"], spec["at"]
-        if not all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, *stride, start)) or len(shape) != len(stride):
+        dtype, shape, stride, start = DTYPES[spec["dtype"]], [*spec["shape"]], [*spec["stride"]], spec["at"]
+        fits = len(shape) == len(stride) <= _MOST_DIMENSIONS
+        if not fits or not all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, *stride, start)):
             raise Alien("a tensor with impossible sizes")
     except (KeyError, TypeError) as error:
         raise Alien(f"not a tensor description: {error}") from error
+    if math.prod(shape) >= _MOST_ELEMENTS:  # a stride of 0 needs no room, but nothing can be done with it either
+        raise Alien("a tensor with impossible sizes")
     span = 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
     end = start + span * dtype.itemsize
     if start % _ALIGN or end > buffer.size:

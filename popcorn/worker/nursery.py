@@ -66,10 +66,10 @@ class Child:
         """Send a command and wait for its answer. `serve` answers requests that the child makes meanwhile (builds); its time does not
         count against the child. Raises ChildDied, DeadlinePassed; Malformed frames count as a death."""
         turn = secrets.token_hex(8)
+        deadline = time.monotonic() + timeout_s
         try:
             self._signal(signal.SIGCONT)
-            self._channel.send({**message, "turn": turn})
-            deadline = time.monotonic() + timeout_s
+            self._channel.send({**message, "turn": turn}, deadline)
             while True:
                 reply = self._channel.receive(deadline)
                 if "request" not in reply:
@@ -80,7 +80,7 @@ class Child:
                 started = time.monotonic()
                 answer = serve(reply) if serve else {"error": "not available here"}
                 deadline += time.monotonic() - started
-                self._channel.send(answer)
+                self._channel.send(answer, deadline)
         except TimedOut:
             self.kill()
             raise DeadlinePassed(timeout_s, self.output()) from None
@@ -189,7 +189,7 @@ class Nursery:
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         try:
-            self._process.wait(5)
+            self._process.wait(5 if self._ready else 0.01)  # one that still imports has no children and nothing to tidy
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -20,7 +20,7 @@ def prepare(session: "Session") -> tuple[Path, dict[str, str]]:
     from popcorn.toolchain.triton_cache import private_caches
 
     assert session.oracle is not None and session.built is not None
-    folder = session.bench.new_folder("profiled")
+    folder = session.new_folder("profiled")
     question = session.question(session.opened["nominal"], "launch", "profiled")
     trial = session.ask(session.oracle, {"do": "trial", "question": question, "truth": False, "conditioning": False})
     session.ask(session.oracle, {"do": "save_inbox", "path": str(folder / "inbox.bin")})
@@ -46,6 +46,7 @@ def main(folder: Path) -> None:
     """Run as `python -m popcorn.worker.profiled FOLDER` under ncu."""
     import torch
 
+    import popcorn.toolchain.native_module  # noqa: F401 - what lies outside the fence later is imported before it closes
     from popcorn.toolchain.inline import intercept
     from popcorn.toolchain.nvrtc import intercept_nvrtc
     from popcorn.worker import sandbox

@@ -1,6 +1,6 @@
 """What a candidate's process may not do, asked of the Linux kernel without being root.
 
-Holds back: reading or writing files outside the lists given (Landlock), internet sockets, tracing and reading other processes' memory
+Holds back: reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
 (seccomp, dropped capabilities), signalling processes outside (Landlock 6), unbounded files, processes and memory (rlimits).
 Does not hold back: using the GPU beyond its turn, reading the machine's public files (/usr, /etc, /proc), timing side channels.
 `enter` returns what it could not get, so that `doctor` and the record can say so.
@@ -27,11 +27,14 @@ _FS_REST = 0x1FF0  # remove, make, …
 _FS_REFER, _FS_TRUNCATE = 1 << 13, 1 << 14
 _SCOPE_ABSTRACT_UNIX, _SCOPE_SIGNAL = 1, 2
 
-# socket, ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd
+# socket; ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd, io_uring_setup (it opens sockets)
 _SYSCALLS = {
-    "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323)),
-    "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282)),
+    "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323, 425)),
+    "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282, 425)),
 }
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_X32 = 0x40000000  # numbers from here on are x86_64's second table
+_AF_UNIX = 1
 
 
 def landlock_abi() -> int:
@@ -123,18 +126,20 @@ def _restrict_syscalls() -> bool:
     def op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
         return struct.pack("<HBBI", code, jump_true, jump_false, k)
 
-    load, equal, answer = 0x20, 0x15, 0x06
+    load, equal, at_least, answer = 0x20, 0x15, 0x35, 0x06
     allow, refuse = op(answer, 0x7FFF0000), op(answer, 0x00050001)  # EPERM
-    program = [op(load, 4), op(equal, arch, 1, 0), allow, op(load, 0)]
+    # a call by another architecture's table (int 0x80) has other numbers, so none of them is allowed
+    program = [op(load, 4), op(equal, arch, 1, 0), refuse, op(load, 0)]
+    program += [op(at_least, _X32, 0, 1), refuse]
     for number in denied:
         program += [op(equal, number, 0, 1), refuse]
-    # socket(AF_INET | AF_INET6 | AF_PACKET, …): the family is the first argument (offset 16)
-    program += [op(equal, socket_number, 1, 0), allow, op(load, 16)]
-    for family in (2, 10, 17):
-        program += [op(equal, family, 0, 1), refuse]
-    program.append(allow)
+    # socket(family, …): the family is the first argument (offset 16)
+    program += [op(equal, socket_number, 1, 0), allow, op(load, 16), op(equal, _AF_UNIX, 0, 1), allow, refuse]
     code = ctypes.create_string_buffer(b"".join(program))
     filter_program = struct.pack("<HxxxxxxQ", len(program), ctypes.addressof(code))
+    # set on every thread at once (TSYNC): a driver's own threads share this memory, so they must not be freer than this one
+    if _libc.syscall(_SECCOMP[platform.machine()], 1, 1, filter_program) == 0:
+        return True
     return _libc.prctl(_PR_SET_SECCOMP, 2, filter_program, 0, 0) == 0
 
 

@@ -3,6 +3,7 @@ comparing.py beside it."""
 
 import contextlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from popcorn.errors import HarnessFailure
 from popcorn.schema.record import Build
 from popcorn.schema.verdict import Outcome, Verdict, Violation
+from popcorn.suites.jitter import Size
+from popcorn.suites.problems import facts
 from popcorn.toolchain.build import build
 from popcorn.toolchain.inline_build import answer, build_inline
 from popcorn.toolchain.languages import is_python
@@ -53,11 +56,14 @@ class Session:
         self.progress = progress
         self.secret = request.seed or draw_secret()
         self.commitment = commit(self.secret)
-        self.shared = bench.new_folder("shared")
+        self._folders: list[Path] = []
+        self.shared = self.new_folder("shared")
         for name in ("in", "out"):
             (self.shared / name).mkdir(mode=0o700)
         self.gradient = request.gradient == "grad"
-        self.size = "full" if bench.cuda else "cpu"
+        self.size: Size = "full" if bench.cuda else "cpu"
+        # read from the text, so that a record has its case even where nothing could be built
+        self.nominal = {name: int(dim.at(self.size)) for name, dim in facts(request.problem).dims.items()}
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
         self.answers: dict[str, Any] = {}
@@ -99,7 +105,7 @@ class Session:
     def start_candidate(self, stage: Stage) -> Child:
         """A fresh child with the candidate's text imported, inside the sandbox."""
         assert self.built is not None
-        folder = self.bench.new_folder("candidate")
+        folder = self.new_folder("candidate")
         if self._is_python():
             path = folder / "candidate.py"
             path.write_text(self.request.source)
@@ -124,7 +130,7 @@ class Session:
 
     def start_reference(self, compile: bool = False) -> Child:
         """A fresh child with the reference loaded."""
-        child = self._keep(self.bench.start("reference", self.bench.new_folder("reference"), self.shared))
+        child = self._keep(self.bench.start("reference", self.new_folder("reference"), self.shared))
         self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
         return child
 
@@ -214,6 +220,15 @@ class Session:
             "layout": layout,
         }
 
+    def own_processes(self) -> tuple[int, ...]:
+        """Process ids of this evaluation: what they do on the device disturbs nobody else's measuring."""
+        return tuple(child.pid for child in self._children)
+
+    def new_folder(self, name: str) -> Path:
+        """A fresh private folder that goes when this evaluation ends: it lies in shared memory."""
+        self._folders.append(self.bench.new_folder(name))
+        return self._folders[-1]
+
     def end(self, child: Child) -> None:
         """End one child now."""
         child.kill()
@@ -221,11 +236,14 @@ class Session:
             self._children.remove(child)
 
     def close(self) -> None:
-        """End every child of this evaluation."""
+        """End every child of this evaluation and remove its files."""
         for child in list(self._children):
             with contextlib.suppress(Exception):
                 child.kill()
         self._children.clear()
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._folders.clear()
 
     def __enter__(self) -> "Session":
         return self

@@ -196,8 +196,10 @@ class Side:
 
         self.kept, self.results = [], []
         gc.collect()
-        subject = self._need_subject()
-        return asdict(self._guard(lambda: measure_memory(functools.partial(subject.call, *self.slots[0]), str(self.device))))
+        subject, slot = self._need_subject(), self.slots[0]
+        forward = functools.partial(subject.forward, *slot[0]) if subject.gradient else None
+        call = functools.partial(subject.call, *slot)
+        return asdict(self._guard(lambda: measure_memory(call, str(self.device), inputs=slot, forward=forward)))
 
     def do_launches(self, message: dict) -> dict:
         """Device kernels (or dispatched operators) of one call."""
@@ -366,7 +368,8 @@ def _describe(tree: Any) -> Any:
         return {"d": {str(key): _describe(item) for key, item in tree.items()}}
     if isinstance(tree, torch.Tensor):
         return {"large": {"dtype": str(tree.dtype).removeprefix("torch."), "shape": list(tree.shape)}}
-    return {"alien": type(tree).__qualname__[:200]}
+    plain = tree is None or isinstance(tree, (bool, int, float, str))
+    return {"v": None} if plain else {"other": type(tree).__qualname__[:200]}
 
 
 def _same(now: torch.Tensor, before: torch.Tensor) -> bool:

@@ -22,7 +22,7 @@ def candidate_hash(source: str) -> str:
 
 def case_of(session: Session) -> Case:
     """The case that was timed."""
-    return Case(dims=session.opened.get("nominal", {}), precision=session.request.precision, gradient=session.request.gradient)
+    return Case(dims=session.nominal, precision=session.request.precision, gradient=session.request.gradient)
 
 
 def finish(session: Session, verdict: Verdict, build: Build, measurement: Measurement, lanes: dict[str, Lane], wall_s: float) -> Record:

@@ -1,0 +1,23 @@
+"""What tests share: one bench on the CPU with a cache of its own, for all that need real processes."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from popcorn.worker.bench import Bench
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory) -> Iterator[Bench]:
+    before = os.environ.get("POPCORN_CACHE_DIR")
+    os.environ["POPCORN_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    try:
+        with Bench("cpu") as made:
+            made.nursery.wait_ready()
+            yield made
+    finally:
+        if before is None:
+            del os.environ["POPCORN_CACHE_DIR"]
+        else:
+            os.environ["POPCORN_CACHE_DIR"] = before

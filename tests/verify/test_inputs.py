@@ -1,0 +1,138 @@
+"""Inputs of every kind: same shapes and types, in the range that the problem's own call promises, the same for the same seed."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from popcorn.verify.inputs import DISTRIBUTIONS, Drawing, cast, lay_out, nudge
+
+SHAPES = st.lists(st.integers(0, 7), max_size=4)
+FLOATS = st.sampled_from([torch.float64, torch.float32, torch.float16, torch.bfloat16])
+KINDS = st.sampled_from(DISTRIBUTIONS)
+
+
+def draw(distribution: str, function, *args, seed: int = 0, **more) -> torch.Tensor:
+    torch.manual_seed(seed)
+    with Drawing(distribution):
+        return function(*args, **more)
+
+
+@settings(max_examples=100, deadline=None)
+@given(KINDS, SHAPES, FLOATS, st.sampled_from([torch.randn, torch.rand]), st.integers(0, 2**31))
+def test_shape_and_dtype_are_those_of_the_plain_call_and_values_are_finite(distribution, shape, dtype, function, seed):
+    drawn = draw(distribution, function, shape, dtype=dtype, seed=seed)
+    assert type(drawn) is torch.Tensor and drawn.shape == torch.Size(shape) and drawn.dtype == dtype
+    assert torch.isfinite(drawn).all()
+    if function is torch.rand:
+        assert (drawn >= 0).all() and (drawn < 1).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_many_elements_of_any_type_stay_finite_and_in_range(distribution, dtype):
+    """float16 has no number for the index 70 000, bfloat16 none between 0.996 and 1."""
+    drawn = draw(distribution, torch.rand, 1, 200_000, dtype=dtype)
+    assert (drawn >= 0).all() and (drawn < 1).all()
+    assert torch.isfinite(draw(distribution, torch.randn, 1, 200_000, dtype=dtype)).all()
+
+
+@given(KINDS, SHAPES, st.integers(0, 2**62))
+@settings(max_examples=50, deadline=None)
+def test_the_same_seed_draws_the_same_numbers(distribution, shape, seed):
+    assert torch.equal(draw(distribution, torch.randn, shape, seed=seed), draw(distribution, torch.randn, shape, seed=seed))
+
+
+def test_another_seed_draws_other_numbers_under_every_distribution():
+    for distribution in DISTRIBUTIONS:
+        for function in (torch.randn, torch.rand):
+            a, b = (draw(distribution, function, 8, 32, seed=seed) for seed in (1, 2))
+            assert not torch.equal(a, b), distribution
+
+
+def test_every_distribution_has_its_own_character():
+    drawn = {name: draw(name, torch.randn, 64, 512) for name in DISTRIBUTIONS}
+    plain = drawn["normal"]
+    assert drawn["uniform"].abs().max() <= 3**0.5 + 1e-5 and drawn["uniform"].std() == pytest.approx(1, abs=0.05)
+    assert torch.equal(drawn["large"], plain * 8) and torch.equal(drawn["small"], plain * 0.01)
+    assert (drawn["equal_rows"] == plain[:1]).all()
+    assert (drawn["one_hot"] == 0).float().mean() == pytest.approx(15 / 16, abs=0.02)
+    wave = drawn["structured"].flatten()
+    assert (wave[1:] - wave[:-1]).abs().mean() > 0.1, "neighbours differ, or a shifted index would not show"
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_integers_booleans_and_constants_are_left_alone(distribution):
+    for function, args in ((torch.randint, (0, 9, (64,))), (torch.zeros, (4,)), (torch.randperm, (16,)), (torch.linspace, (0, 1, 5))):
+        assert torch.equal(draw(distribution, function, *args), draw("normal", function, *args))
+    assert torch.equal(draw(distribution, torch.randn, 4, dtype=torch.complex64), draw("normal", torch.randn, 4, dtype=torch.complex64))
+
+
+def test_what_a_problem_makes_of_its_numbers_keeps_its_meaning():
+    def get_inputs():
+        logits = torch.randn(16, 64)
+        weights = torch.softmax(logits, -1)
+        index = (torch.rand(16) * 64).long()
+        mask = torch.rand_like(logits) < 0.5
+        return weights, index, mask
+
+    for distribution in DISTRIBUTIONS:
+        weights, index, mask = draw(distribution, get_inputs)
+        assert torch.allclose(weights.sum(-1), torch.ones(16), atol=1e-4)
+        assert index.min() >= 0 and index.max() < 64 and mask.dtype is torch.bool
+
+
+def test_an_unknown_distribution_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="one_hot"):
+        Drawing("cauchy")
+
+
+def test_nothing_is_replaced_outside():
+    with Drawing("large"):
+        torch.manual_seed(0)
+        torch.randn(3)
+    torch.manual_seed(0)
+    plain = torch.randn(3)
+    assert torch.equal(plain, draw("normal", torch.randn, 3))
+
+
+TREE = {"x": torch.randn(3, 4), "more": [torch.arange(3), (torch.ones(2, 2, dtype=torch.bool), 1.5, None, "text")]}
+
+
+def test_cast_changes_floating_tensors_alone():
+    changed = cast(TREE, torch.bfloat16)
+    assert changed["x"].dtype is torch.bfloat16 and changed["more"][0].dtype is torch.int64
+    assert changed["more"][1][0].dtype is torch.bool and changed["more"][1][1:] == (1.5, None, "text")
+
+
+@given(SHAPES, st.sampled_from(["contiguous", "transposed", "sliced"]), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_a_layout_changes_strides_and_no_value(shape, layout, seed):
+    torch.manual_seed(seed)
+    x = torch.randn(shape)
+    laid = lay_out([x], layout)[0]
+    assert torch.equal(laid, x) and laid.dtype == x.dtype
+    if layout == "contiguous":
+        assert laid.is_contiguous()
+
+
+@pytest.mark.parametrize("layout", ["transposed", "sliced"])
+def test_these_layouts_are_not_contiguous(layout):
+    assert not lay_out(torch.randn(3, 4, 5), layout).is_contiguous()
+
+
+def test_an_unknown_layout_is_refused():
+    with pytest.raises(ValueError, match="diagonal"):
+        lay_out(torch.ones(2), "diagonal")
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_nudge_moves_by_at_most_half_a_unit_in_the_last_place(precision):
+    x = torch.randn(10_000, dtype=torch.float64)
+    epsilon = torch.finfo(precision).eps
+    nudged = nudge({"x": x, "i": torch.arange(3)}, epsilon, torch.Generator().manual_seed(1))
+    relative = ((nudged["x"] - x) / x).abs()
+    assert relative.max() <= epsilon / 2 * (1 + 1e-6) and relative.mean() == pytest.approx(epsilon / 4, rel=0.1)
+    assert torch.equal(nudged["i"], torch.arange(3)) and not math.isclose(float(relative.max()), 0)

@@ -1,0 +1,332 @@
+"""Children from the parent's side: fresh in no time, clean, killed with everything they started, and never believed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from popcorn.errors import HarnessFailure
+from popcorn.worker.nursery import OUTPUT_CAP_BYTES, ChildDied, DeadlinePassed, Nursery
+from tests.worker.conftest import Candidate
+
+
+def gone(pid: int, within_s: float = 3.0) -> bool:
+    """True when no such process runs (a zombie is gone: it holds nothing)."""
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_fresh_isolated_child_is_ready_in_a_fraction_of_a_second(bench, record_property):
+    """The figure is asserted in benchmarks; here only that nobody imports torch again."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        child = Candidate(bench).child
+        times.append(time.perf_counter() - start)
+        child.kill()
+    record_property("ready_s", min(times))
+    assert sorted(times)[2] < 1.0
+
+
+def test_children_share_nothing_but_what_the_zygote_imported(bench):
+    first, second = Candidate(bench), Candidate(bench)
+    first.run("import torch; torch.mark = 1; sys.modules['left'] = sys; os.environ['LEFT'] = '1'; torch.manual_seed(7)")
+    found = second.answer("""
+        import torch
+        answer(pid=os.getpid(), mark=hasattr(torch, "mark"), left="left" in sys.modules, env="LEFT" in os.environ)
+    """)
+    assert found == {"pid": second.child.pid, "mark": False, "left": False, "env": False}
+    assert not torch_in_parent_is_marked()
+    for one in (first, second):
+        one.child.kill()
+
+
+def torch_in_parent_is_marked() -> bool:
+    return hasattr(sys.modules.get("torch"), "mark")
+
+
+_PARENT = """
+import json, os, sys, time
+from pathlib import Path
+from popcorn.worker.bench import Bench
+from tests.worker.conftest import Candidate
+bench = Bench("cpu")
+candidate = Candidate(bench)
+facts = candidate.answer(sys.argv[1])
+print(json.dumps({**facts, "zygote": bench.nursery._process.pid, "child": candidate.child.pid, "folder": str(bench.folder)}), flush=True)
+time.sleep(60)
+"""
+
+_FAMILY = """
+pids = Path("pids.txt")
+def keep():
+    with pids.open("a") as file:
+        file.write(f"{os.getpid()}\\n")
+def sleep_for_ever():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    keep()
+    time.sleep(60)
+    os._exit(0)
+if os.fork() == 0:                       # an ordinary child
+    sleep_for_ever()
+if os.fork() == 0:                       # a session of its own
+    os.setsid()
+    sleep_for_ever()
+if os.fork() == 0:                       # a daemon: double fork, its parent is gone
+    os.setsid()
+    if os.fork() == 0:
+        os.setpgid(0, 0)
+        sleep_for_ever()
+    os._exit(0)
+subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 61 & sleep 62"], start_new_session=True)
+while not pids.exists() or len(pids.read_text().split()) < 3:
+    time.sleep(0.005)
+os.wait()
+"""
+
+
+def family_of(candidate: Candidate) -> list[int]:
+    """The pids that the child's descendants wrote, and those that the system knows."""
+    written = [int(text) for text in (candidate.folder / "pids.txt").read_text().split()]
+    return [*written, *(p.pid for p in psutil.Process(candidate.child.pid).children(recursive=True)), candidate.child.pid]
+
+
+def test_kill_ends_children_grandchildren_sessions_and_daemons(bench):
+    candidate = Candidate(bench)
+    candidate.run(_FAMILY)
+    pids = family_of(candidate)
+    assert len(set(pids)) >= 5
+    candidate.child.kill()
+    assert [pid for pid in set(pids) if not gone(pid)] == []
+
+
+@pytest.mark.parametrize("last_words", ["os._exit(3)", "os.kill(os.getpid(), 9)", "ctypes.string_at(0)"])
+def test_a_child_that_ends_by_itself_leaves_nobody_behind(bench, last_words):
+    candidate = Candidate(bench)
+    with pytest.raises(ChildDied):
+        candidate.run(_FAMILY + last_words)
+    pids = [int(text) for text in (candidate.folder / "pids.txt").read_text().split()]
+    assert len(pids) == 3 and [pid for pid in pids if not gone(pid)] == []
+
+
+def test_a_deadline_ends_the_whole_family_and_says_how_long_it_was(bench):
+    candidate = Candidate(bench)
+    start = time.monotonic()
+    with pytest.raises(DeadlinePassed, match="no answer in 1 s"):
+        candidate.run(_FAMILY + "print('going to sleep', flush=True); time.sleep(60)", timeout_s=1.0)
+    assert time.monotonic() - start < 4
+    pids = [int(text) for text in (candidate.folder / "pids.txt").read_text().split()]
+    assert [pid for pid in pids if not gone(pid)] == [] and gone(candidate.child.pid)
+
+
+def test_a_deadline_holds_for_a_child_that_ignores_every_signal(bench):
+    candidate = Candidate(bench)
+    code = """
+        for number in range(1, 65):
+            try: signal.signal(number, signal.SIG_IGN)
+            except (OSError, ValueError): pass
+        while True: pass
+    """
+    with pytest.raises(DeadlinePassed):
+        candidate.run(code, timeout_s=0.5)
+    assert gone(candidate.child.pid)
+
+
+@pytest.mark.parametrize(
+    ("last_words", "status", "described"),
+    [
+        ("os._exit(0)", 0, "exit code 0"),
+        ("os._exit(13)", 13, "exit code 13"),
+        ("os.kill(os.getpid(), 11)", -11, "signal SIGSEGV"),
+        ("os.abort()", -6, "signal SIGABRT"),
+        ("ctypes.string_at(0)", -11, "signal SIGSEGV"),
+    ],
+)
+def test_how_a_child_ended_is_told_exactly(bench, last_words, status, described):
+    candidate = Candidate(bench)
+    with pytest.raises(ChildDied) as died:
+        candidate.run(f"print('last words', flush=True)\n{last_words}")
+    assert (died.value.status, died.value.describe()) == (status, described)
+    assert "last words" in died.value.output
+
+
+def test_a_gigabyte_of_output_is_drained_and_only_its_ends_are_kept(bench):
+    candidate = Candidate(bench)
+    before = psutil.Process().memory_info().rss
+    candidate.run(
+        """
+        os.write(1, b"first words")
+        part = b"x" * (1 << 20)
+        for _ in range(1024): os.write(1 + _ % 2, part)
+        os.write(2, b"last words")
+        """,
+        timeout_s=60,
+    )
+    end = time.monotonic() + 5
+    while not (text := candidate.child.output()).endswith("last words") and time.monotonic() < end:
+        time.sleep(0.02)
+    candidate.child.kill()
+    assert text.startswith("first words") and text.endswith("last words")
+    assert len(text) < 2 * OUTPUT_CAP_BYTES + 100 and f"{(1 << 30) + 21 - 2 * OUTPUT_CAP_BYTES} bytes left out" in text
+    assert psutil.Process().memory_info().rss - before < 64 << 20
+
+
+def test_output_that_is_no_text_is_shown_as_far_as_it_can_be(bench):
+    candidate = Candidate(bench)
+    with pytest.raises(ChildDied) as died:
+        candidate.run("os.write(1, bytes(range(256))); os._exit(1)")
+    assert "ABC" in died.value.output
+
+
+FORGED = {
+    "a frame of four gigabytes": "channel().sendall(b'\\xff' * 4)",
+    "no JSON": "channel().sendall(struct.pack('>I', 5) + b'hello')",
+    "a list": "channel().sendall(struct.pack('>I', 3) + b'[1]')",
+    "a number that is none": "channel().sendall(struct.pack('>I', 11) + b'{\"ok\": NaN}')",
+    "nested without end": "channel().sendall(struct.pack('>I', 400000) + b'[' * 400000)",
+    "its end closed": "channel().close(); time.sleep(60)",
+}
+
+
+@pytest.mark.parametrize("code", FORGED.values(), ids=FORGED.keys())
+def test_a_malformed_answer_counts_as_death_and_the_child_is_ended(bench, code):
+    candidate = Candidate(bench)
+    with pytest.raises(ChildDied):
+        candidate.run(code + "\ntime.sleep(60)")
+    assert gone(candidate.child.pid)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "channel().sendall(struct.pack('>I', 100) + b'{')\ntime.sleep(60)",
+        "channel().sendall(struct.pack('>I', 1 << 24))\nwhile True: channel().send(b' ')",
+        "end = channel()\nwhile True: end.sendall(struct.pack('>I', 15) + b'{\"request\": \"\"}')",
+    ],
+    ids=["half an answer", "a dripping answer", "requests without end that nobody reads the answers of"],
+)
+def test_no_way_of_answering_outlives_the_deadline(bench, code):
+    candidate = Candidate(bench)
+    start = time.monotonic()
+    with pytest.raises(DeadlinePassed):
+        candidate.run(code, timeout_s=0.7)
+    assert time.monotonic() - start < 4 and gone(candidate.child.pid)
+
+
+def test_a_child_that_reads_no_more_does_not_hold_the_parent(bench):
+    candidate = Candidate(bench)
+    candidate.run("import popcorn.worker.wire as w; w.Channel.receive = lambda self, deadline=None: time.sleep(60)")
+    with pytest.raises((DeadlinePassed, ChildDied)):
+        candidate.child.ask({"do": "import", "padding": "x" * (16 << 20)}, 0.7)
+        candidate.child.ask({"do": "import", "padding": "x" * (16 << 20)}, 0.7)
+    candidate.child.kill()
+
+
+def test_time_spent_serving_a_request_does_not_count_against_the_child(bench):
+    candidate = Candidate(bench)
+    path = candidate.folder / "candidate.py"
+    path.write_text(
+        "from tests.worker import conftest"
+        if False
+        else "import gc\nfrom popcorn.worker.wire import Channel\n"
+        "c = next(o for o in gc.get_objects() if type(o) is Channel)\nc.send({'request': 'build'})\nassert c.receive() == {'built': 1}\n"
+        "class ModelNew: pass\n"
+    )
+
+    def serve(request):
+        time.sleep(0.8)
+        return {"built": 1}
+
+    reply = candidate.child.ask({"do": "import", "path": str(path), "language": "torch", "library": None}, 0.5, serve)
+    assert "ok" in reply
+    candidate.child.kill()
+
+
+def test_one_child_dies_and_the_others_go_on(bench):
+    doomed, fine = Candidate(bench), Candidate(bench)
+    with pytest.raises(ChildDied):
+        doomed.run("os._exit(1)")
+    assert fine.answer("answer(alive=True)") == {"alive": True}
+    fine.child.kill()
+
+
+def test_kill_twice_and_asking_the_dead_are_harmless(bench):
+    candidate = Candidate(bench)
+    candidate.child.kill()
+    candidate.child.kill()
+    with pytest.raises(ChildDied):
+        candidate.child.ask({"do": "import"}, 1)
+
+
+def test_no_descriptor_is_left_after_many_children(bench):
+    for _ in range(2):
+        Candidate(bench).child.kill()
+    time.sleep(0.1)
+    before = psutil.Process().num_fds(), psutil.Process(bench.nursery._process.pid).num_fds()
+    for _ in range(10):
+        Candidate(bench).child.kill()
+    time.sleep(0.1)
+    after = psutil.Process().num_fds(), psutil.Process(bench.nursery._process.pid).num_fds()
+    assert after == before
+
+
+# -- the nursery as a whole: a parent and a zygote of their own
+
+SECRETS = {"OPENAI_API_KEY": "1", "hf_token": "2", "AWS_SECRET_ACCESS_ID": "3", "DB_PASSWORD": "4", "GOOGLE_APPLICATION_CREDENTIALS": "5"}
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory):
+    """A parent process with secrets in its environment, whose candidate has a whole family; then the parent is killed with SIGKILL."""
+    environment = {**os.environ, **SECRETS, "HARMLESS": "kept", "POPCORN_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+    code = _FAMILY + "\nanswer(env=dict(os.environ), raw=open('/proc/self/environ').read(), family=pids.read_text().split())"
+    parent = subprocess.Popen([sys.executable, "-c", _PARENT, code], stdout=subprocess.PIPE, text=True, env=environment)
+    facts = json.loads(parent.stdout.readline())
+    facts["before"] = [pid for pid in (facts["zygote"], facts["child"], *map(int, facts["family"])) if not gone(pid, 0.02)]
+    facts["all"] = psutil.Process(parent.pid).children(recursive=True)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    yield facts
+    subprocess.run(["rm", "-rf", facts["folder"]], check=True)
+
+
+def test_no_secret_of_the_environment_reaches_a_child(family):
+    assert family["env"]["HARMLESS"] == "kept"
+    assert not set(SECRETS) & set(family["env"])
+    assert not [name for name in SECRETS if name in family["raw"]]
+
+
+def test_killing_the_parent_outright_ends_the_zygote_and_everybody_else(family):
+    assert len(family["before"]) == 5, "all were alive before"
+    everyone = {*family["before"], *(process.pid for process in family["all"])}
+    assert [pid for pid in everyone if not gone(pid)] == []
+
+
+def test_closing_ends_zygote_and_children_and_a_closed_nursery_says_so():
+    nursery = Nursery(1)
+    child = nursery.fork()
+    zygote = nursery._process.pid
+    nursery.close()
+    assert gone(child.pid) and gone(zygote)
+    with pytest.raises(HarnessFailure):
+        nursery.fork()
+    child.kill()
+
+
+def test_a_zygote_that_cannot_start_is_our_fault_and_its_words_are_shown(monkeypatch, tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError('libgomp is missing')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with Nursery(1) as nursery, pytest.raises(HarnessFailure, match="libgomp is missing"):
+        nursery.wait_ready(30)
