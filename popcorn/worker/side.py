@@ -160,6 +160,12 @@ class Side:
         self._synchronize()
         return {"trees": trees}
 
+    def do_attach(self, message: dict) -> dict:
+        """Open the buffers that the next command uses."""
+        self._attach(message["inbox"], writable=False)
+        self._attach(message["outbox"], writable=True)
+        return {}
+
     def do_batch(self, message: dict) -> dict:
         """One call on each of some input sets, read where they lie, every result to the outbox: timed by the parent alone."""
         subject = self._need_subject()
