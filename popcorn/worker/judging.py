@@ -40,9 +40,9 @@ def open_oracle(session: Session) -> None:
 
 
 def plan_trials(count: int, jitters: bool, noncontiguous: bool) -> list[tuple[str, str, bool]]:
-    """(distribution, layout, jittered) of each trial: nominal sizes first, then other values and, where the problem allows, other sizes."""
+    """(distribution, layout, jittered) of each trial: nominal sizes twice (a result kept by size shows), then other values and, where the problem allows, other sizes."""
     count = max(MIN_TRIALS, count)
-    plan = [(_PLAN[i % len(_PLAN)], "contiguous", jitters and i > 0) for i in range(count)]
+    plan = [(_PLAN[i % len(_PLAN)], "contiguous", jitters and i > 1) for i in range(count)]
     if noncontiguous:
         plan += [("normal", "transposed", jitters), ("normal", "sliced", jitters)]
     return plan
