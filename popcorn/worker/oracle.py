@@ -19,7 +19,7 @@ from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
 from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
-from popcorn.worker.trees import dtype_of, first_difference, has_nonfinite, plain_sizes, replace_tensors, shape_of, to_device
+from popcorn.worker.trees import dtype_of, first_difference, has_nonfinite, overlapping, plain_sizes, replace_tensors, shape_of, to_device
 
 _SLACK = 1 << 20
 _FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
@@ -330,9 +330,8 @@ class Oracle:
 
     def _aliases(self, reference: list[tuple[str, Any]], inputs: list[Any]) -> list[str]:
         """Outputs that the reference itself returns as views: a candidate may do the same. Decided on structure: a problem that returns an input."""
-        from popcorn.worker.side import _overlapping
 
-        return _overlapping([leaf for _, leaf in reference], inputs)
+        return overlapping([leaf for _, leaf in reference], inputs)
 
     def _grown(self, buffer: Buffer | None, name: str, size: int) -> Buffer:
         if buffer is not None and buffer.size >= size:

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.mailbox import Buffer, Full, copy_of, leaves, pack, tensors_of
 
 
 def to_device(tree: Any, device: torch.device) -> Any:
@@ -67,3 +67,76 @@ def first_difference(got: list[tuple[str, Any]], expected: list[tuple[str, Any]]
         if mine.dtype != theirs.dtype:
             return "wrong_dtype", f"{path} has dtype {mine.dtype}; expected {theirs.dtype}"
     return None
+
+
+def private_copy(tree: Any) -> Any:
+    """Every tensor copied, with its layout."""
+    if isinstance(tree, torch.Tensor):
+        return copy_of(tree)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(private_copy(item) for item in tree)
+    if isinstance(tree, dict):
+        return {key: private_copy(item) for key, item in tree.items()}
+    return tree
+
+
+def stash(old: Any, result: Any, aliens: list[str]) -> Any:
+    """A private copy of a result, into the memory of the last one where it fits."""
+    if isinstance(result, (list, tuple)):
+        olds = old if isinstance(old, (list, tuple)) and len(old) == len(result) else [None] * len(result)
+        return type(result)(stash(o, item, aliens) for o, item in zip(olds, result, strict=True))
+    if isinstance(result, dict):
+        named = old if isinstance(old, dict) else {}
+        return {key: stash(named.get(key), item, aliens) for key, item in result.items()}
+    if type(result) is torch.Tensor or type(result) is torch.nn.Parameter:
+        fits = type(old) is torch.Tensor and old.shape == result.shape and old.dtype == result.dtype and old.device == result.device
+        if fits:
+            return old.copy_(result.detach())
+        return result.detach().clone()
+    if isinstance(result, torch.Tensor):
+        aliens.append(f"{type(result).__module__}.{type(result).__qualname__}"[:200])
+        return None
+    return result
+
+
+def packed_or_described(tree: Any, outbox: Buffer) -> Any:
+    """A result in the outbox, or where it does not fit its shapes alone."""
+    try:
+        return pack(tree, outbox)
+    except Full:
+        return describe(tree)
+
+
+def describe(tree: Any) -> Any:
+    """Shapes and dtypes without data: enough to say what is wrong with an output that does not fit."""
+    if isinstance(tree, (list, tuple)):
+        return {"l" if isinstance(tree, list) else "u": [describe(item) for item in tree]}
+    if isinstance(tree, dict):
+        return {"d": {str(key): describe(item) for key, item in tree.items()}}
+    if isinstance(tree, torch.Tensor):
+        return {"large": {"dtype": str(tree.dtype).removeprefix("torch."), "shape": list(tree.shape)}}
+    plain = tree is None or isinstance(tree, (bool, int, float, str))
+    return {"v": None} if plain else {"other": type(tree).__qualname__[:200]}
+
+
+def same_values(now: torch.Tensor, before: torch.Tensor) -> bool:
+    """Equal in shape, strides and every value; NaN equals NaN."""
+    if now.shape != before.shape or now.dtype != before.dtype or now.stride() != before.stride():
+        return False
+    return bool(((now == before) | (now != now)).all()) if now.is_floating_point() else torch.equal(now, before)
+
+
+def overlapping(tree: Any, other: Any) -> list[str]:
+    """Paths of tensors in `tree` that share memory with a tensor of `other`."""
+    ranges = []
+    for tensor in tensors_of(other):
+        storage = tensor.untyped_storage()
+        if storage.nbytes():
+            ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
+    found = []
+    for path, leaf in leaves(tree, "out"):
+        if type(leaf) is torch.Tensor and leaf.untyped_storage().nbytes():
+            start = leaf.untyped_storage().data_ptr()
+            if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):
+                found.append(path)
+    return found
