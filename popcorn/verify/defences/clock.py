@@ -1,7 +1,7 @@
 """Times come from the candidate's process, where everything can be changed; so they are held against the parent's own clock.
 
 Catches: patched clocks, events, timers and statistics (6, 7, 8), work hidden before or after the window (1, 2, 49): a batch of fresh inputs,
-timed by the parent from the moment they can be read to the moment when every output lies in the parent's hands, cannot take longer than the
+timed by the parent (on a CPU: by the kernel's account of its processes) from the moment they can be read to the moment when every output lies in the parent's hands, cannot take longer than the
 claimed time and a measured overhead allow (inputs read once and results handed over, on the reference's side). Times that cannot be (56), more calls in a burst than fit (48).
 Does not catch: a claim within 1.3 × the truth plus 0.15 × the batch's overhead. On a GPU the host's time to issue a call is the candidate's word.
 """
