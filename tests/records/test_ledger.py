@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from popcorn.errors import BadRecord
 from popcorn.records.ledger import Ledger
+from popcorn.records.store import Store
+from tests.made_records import make_record
 
 
 def test_the_latest_judgement_holds_and_the_history_stays(tmp_path: Path) -> None:
@@ -42,3 +44,14 @@ def test_no_bytes_break_it(tmp_path_factory: pytest.TempPathFactory, text: bytes
     ledger = Ledger(tmp_path_factory.mktemp("ledger"))
     ledger.path.write_bytes(text)
     ledger.standings()
+
+
+def test_a_condemned_record_is_left_out_until_it_is_cleared(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    record = make_record()
+    store.append(record)
+    assert len(store.find(condemned=False)) == 1
+    store.ledger.judge(record.id, "condemned", "it returns the last result")
+    assert store.find(condemned=False) == [] and len(store.find()) == 1
+    store.ledger.judge(record.id, "cleared", "the check was wrong")
+    assert len(store.find(condemned=False)) == 1
