@@ -190,9 +190,11 @@ class Launch:
         ask = self._ask_candidate if side == CANDIDATE else session.ask
         ask(self.children[side], {"do": "attach", "inbox": sets["inbox"], **room})  # opening a buffer of another process can take 60 ms
         message = {"do": "batch", "call": side == CANDIDATE, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
-        began = time.monotonic()
+        census, began = Census(self.children[side].pid), time.monotonic()
         reply = ask(self.children[side], message)
         wall_s = time.monotonic() - began
+        if not session.bench.cuda:
+            wall_s = min(wall_s, census.cpu_s())  # the kernel's account: a busy machine makes nobody look slower than it is
         if side == CANDIDATE:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:

@@ -83,6 +83,16 @@ class Oracle:
             "domain": self.loaded.domain,
         }
 
+    def do_examine(self, message: dict) -> dict:
+        """Whether the problem that was opened is fit to judge anything: rule, passed, found."""
+        from dataclasses import asdict
+
+        from popcorn.verify.judge import FLOORS
+        from popcorn.worker.examining import examine
+
+        floor = (self.loaded.tolerance or {}).get(self.precision) or FLOORS[self.precision]
+        return {"checks": [asdict(check) for check in examine(self, floor)]}
+
     def do_draw(self, message: dict) -> dict:
         """Sizes of one trial from a seed."""
         return {"dims": self.loaded.draw_dims(message["seed"], True)}

@@ -5,7 +5,7 @@ from torch import nn
 
 PROBLEM = "softmax"
 CATALOGUE = (5,)
-CAUGHT_BY = "exact_type"
+OUTCOMES = {"cheated", "wrong_dtype"}
 
 
 class Duck:

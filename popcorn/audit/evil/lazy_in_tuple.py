@@ -5,7 +5,7 @@ from torch import nn
 
 PROBLEM = "moments"
 CATALOGUE = (5,)
-CAUGHT_BY = "exact_type"
+OUTCOMES = {"cheated", "wrong_dtype"}
 
 
 class Later(tuple):
