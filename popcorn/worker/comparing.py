@@ -22,6 +22,7 @@ from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, 
 
 JUDGED_SHARE = 0.1
 _BATCHES = 10
+_MOST_IN_BATCH = 1000
 """Most batches of either side that the parent times; two where the clocks agree."""
 WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
@@ -159,16 +160,19 @@ class Launch:
 
         It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
         """
-        claimed_s, calls = self._recorded_s(CANDIDATE), self._batch_calls()
-        mine_s = overhead_s = math.inf
+        claimed_s, own_s, calls = self._recorded_s(CANDIDATE), self._recorded_s(BASELINE), self._batch_calls()
+        mine_s = theirs_s = overhead_s = math.inf
         for attempt in range(_BATCHES):
             # the quickest of several on either side: whatever disturbs a batch makes it longer
             mine_s = min(mine_s, self._batch(CANDIDATE, calls, attempt))
-            overhead_s = min(overhead_s, self._batch(BASELINE, calls, attempt))
+            overhead_s = min(overhead_s, self._batch(BASELINE, calls, attempt, call=False))
             self.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
-            if attempt and look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
-                break
-        self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch")
+            if look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
+                return
+            theirs_s = min(theirs_s, self._batch(BASELINE, calls, attempt))
+            if attempt and look("clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch") is None:
+                return
+        self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
 
     def _recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
@@ -179,17 +183,17 @@ class Launch:
         """About 20 ms of the reference's calls, as far as memory allows."""
         each = self.trials.last["input_bytes"] + 2 * self.trials.last["output_bytes"] + 1
         room = _MEMORY["cuda" if self.session.bench.cuda else "cpu"] // 2 // each
-        return max(2, min(200, room, math.ceil(0.02 / max(self.pace.once_s, 1e-6))))
+        return max(2, min(_MOST_IN_BATCH, room, math.ceil(0.02 / max(self.pace.once_s, 1e-6))))
 
-    def _batch(self, side: str, calls: int, attempt: int) -> float:
+    def _batch(self, side: str, calls: int, attempt: int, call: bool = True) -> float:
         """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
         session, nominal = self.session, self.session.opened["nominal"]
-        questions = [session.question(nominal, "launch", self.index, "batch", side, attempt, call) for call in range(calls)]
+        questions = [session.question(nominal, "launch", self.index, "batch", side, attempt, one) for one in range(calls)]
         sets = session.ask(_oracle(session), {"do": "contents", "questions": questions})
         room = session.ask(_oracle(session), {"do": "room", "bytes": calls * (2 * self.trials.last["output_bytes"] + 4096)})
         ask = self._ask_candidate if side == CANDIDATE else session.ask
         ask(self.children[side], {"do": "attach", "inbox": sets["inbox"], **room})  # opening a buffer of another process can take 60 ms
-        message = {"do": "batch", "call": side == CANDIDATE, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
+        message = {"do": "batch", "call": call, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
         census, began = Census(self.children[side].pid), time.monotonic()
         reply = ask(self.children[side], message)
         wall_s = time.monotonic() - began
