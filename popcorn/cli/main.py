@@ -24,6 +24,7 @@ COMMANDS = {
     "eval": Command("popcorn.cli.eval", "evaluate_file", "Judge a kernel file, measure it, and print its card."),
     "demo": Command("popcorn.cli.demo", "demo", "Judge honest kernels and two cheats on this machine."),
     "audit": Command("popcorn.cli.audit", "audit", "Cheats that must be caught, honest kernels that must not be accused."),
+    "check": Command("popcorn.cli.check", "check", "What a candidate's text shows before it runs."),
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
     "problems": Command("popcorn.cli.problems", "app", "The problems: list them, or show one."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
