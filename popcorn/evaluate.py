@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from popcorn.errors import HarnessFailure
+from popcorn.errors import PopcornError
 from popcorn.records.store import Store
 from popcorn.schema.measurement import Measurement
 from popcorn.schema.record import Build, Lane, Record
@@ -46,10 +46,14 @@ def evaluate(request: Request, bench: Bench, store: Store, progress: Callable[[s
             try:
                 _run(session, answer, store)
                 break
-            except HarnessFailure as failure:
-                answer.verdict = Verdict(outcome="harness_error", reason=str(failure)[:2000], stage="load")
+            except PopcornError:
+                raise
+            except Exception as failure:  # HarnessFailure, or a fault that nobody foresaw: no record is lost to either
+                answer.verdict = Verdict(outcome="harness_error", reason=f"{type(failure).__name__}: {failure}"[:2000], stage="load")
                 answer.measurement = Measurement()
-                progress(f"a fault of ours, attempt {attempt + 1} of {RETRIES + 1}: {str(failure).splitlines()[0]}")
+                progress(
+                    f"a fault of ours, attempt {attempt + 1} of {RETRIES + 1}: {(str(failure) or type(failure).__name__).splitlines()[0]}"
+                )
     record = finish(session, answer.verdict, answer.build, answer.measurement, answer.lanes, time.monotonic() - started)
     store.append(record)
     return record

@@ -126,7 +126,8 @@ def _map(tree: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     if isinstance(tree, torch.Tensor):
         return change(tree)
     if isinstance(tree, (list, tuple)):
-        return type(tree)(_map(item, change) for item in tree)
+        items = [_map(item, change) for item in tree]
+        return items if isinstance(tree, list) else tuple(items)
     if isinstance(tree, dict):
         return {key: _map(item, change) for key, item in tree.items()}
     return tree

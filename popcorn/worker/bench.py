@@ -1,6 +1,5 @@
 """Bench: what one device on this machine offers an evaluation: a zygote, a build lane, a device lane, caches, the machine's facts."""
 
-import contextlib
 import os
 import shutil
 import tempfile
@@ -39,6 +38,7 @@ class Bench:
         self.ceilings: Ceilings | None = load_ceilings(self.machine, self.cache / "ceilings")
         parent = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="popcorn-", dir=parent))
+        self.disk = Path(tempfile.mkdtemp(prefix="popcorn-"))
         self._lock = threading.Lock()
         self._count = 0
 
@@ -53,10 +53,10 @@ class Bench:
         return self.machine.l2_bytes or _DEFAULT_CACHE_BYTES
 
     def new_folder(self, name: str) -> Path:
-        """A fresh private folder under this bench's temporary one."""
+        """A fresh private folder: of tensors in shared memory, of anything else on disk, so that nobody can fill the memory that all share."""
         with self._lock:
             self._count += 1
-            folder = self.folder / f"{name}-{self._count}"
+            folder = (self.folder if name == "shared" else self.disk) / f"{name}-{self._count}"
         folder.mkdir(mode=0o700)
         return folder
 
@@ -72,7 +72,7 @@ class Bench:
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / (candidate_hash or "trusted") / "nvrtc"),
-            "readable": [str(shared / "in"), str(self.builds.folder)], "writable": [str(shared / "out"), str(self.cache / "private" / candidate_hash)],
+            "readable": [str(shared / "in"), str(self.builds.folder)], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / candidate_hash)],
         }  # fmt: skip
         try:
             child.missing = tuple(child.ask(introduction, timeout_s=60)["missing"])
@@ -99,8 +99,8 @@ class Bench:
         self.nursery.close()
         self.build_lane.close()
         self.device_lane.close()
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self.folder)
+        for folder in (self.folder, self.disk):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def __enter__(self) -> "Bench":
         return self

@@ -34,6 +34,17 @@ def reaped_s(pid: int) -> float:
     return 0.0
 
 
+def waiting_s(pid: int) -> dict[str, float]:
+    """Seconds that each thread of a process and its descendants has waited for a core while it could have run."""
+    found = {}
+    for each in tree_of(pid):
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{each}/task").iterdir():
+                with contextlib.suppress(OSError, IndexError):
+                    found[task.name] = int((task / "schedstat").read_text().split()[1]) * 1e-9
+    return found
+
+
 class Census:
     """Processor time of a tree since this was made; a process that joined later counts in full, one that left as far as it was reaped."""
 
@@ -41,9 +52,14 @@ class Census:
         self._root = pid
         self._before = {each: processor_s(each) for each in tree_of(pid)}
         self._reaped_s = reaped_s(pid)
+        self._waiting = waiting_s(pid)
 
     def cpu_s(self) -> float:
         """Seconds so far."""
         now = {each: processor_s(each) for each in tree_of(self._root)}
         used = sum(max(0.0, seconds - self._before.get(each, 0.0)) for each, seconds in now.items())
         return used + max(0.0, reaped_s(self._root) - self._reaped_s)
+
+    def waited_s(self) -> float:
+        """Seconds so far that the thread which waited longest for a core lost by it: the machine's doing, not the tree's."""
+        return max((seconds - self._waiting.get(task, 0.0) for task, seconds in waiting_s(self._root).items()), default=0.0)

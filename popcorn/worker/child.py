@@ -20,7 +20,8 @@ from popcorn.worker.side import Side
 from popcorn.worker.wire import Channel, Closed
 
 _MAX_FILE_BYTES = 1 << 30
-_MAX_PROCESSES = 512
+_MORE_PROCESSES = 512
+"""Tasks that a candidate may add to those of its user now: the kernel counts all of a user's threads together."""
 
 
 def live(channel: Channel) -> int:
@@ -72,9 +73,18 @@ def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
     """The zygote has imported everything the candidate's harness needs; from here on only its own folder can be written."""
     sandbox.show_memory()
     own_pages = Path(f"/proc/{os.getpid()}/clear_refs")  # resets this process's own high-water mark of memory
-    sandbox.limit_resources(message["memory_bytes"], _MAX_FILE_BYTES, _MAX_PROCESSES)
+    sandbox.limit_resources(message["memory_bytes"], _MAX_FILE_BYTES, _tasks() + _MORE_PROCESSES)
     readable = [*sandbox.public_paths(), *(Path(path) for path in message["readable"])]
-    return sandbox.enter(readable, [folder, own_pages, *(Path(path) for path in message["writable"]), *sandbox.device_files()])
+    return sandbox.enter(
+        readable,
+        [folder, own_pages, *(Path(path) for path in message["writable"]), *sandbox.device_files()],
+        filled=[Path(path) for path in message["filled"]],
+    )
+
+
+def _tasks() -> int:
+    """Tasks on the machine now, at least those of this user."""
+    return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
 
 
 def _asker(channel: Channel) -> Any:

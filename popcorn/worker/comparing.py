@@ -198,7 +198,9 @@ class Launch:
         reply = ask(self.children[side], message)
         wall_s = time.monotonic() - began
         if not session.bench.cuda:
-            wall_s = min(wall_s, census.cpu_s())  # the kernel's account: a busy machine makes nobody look slower than it is
+            # the kernel's account of waiting for a core: a busy machine makes nobody look slower than it is. Processor time would not do:
+            # work in a process that left the tree has none here
+            wall_s = max(1e-9, wall_s - census.waited_s())
         if side == CANDIDATE:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:

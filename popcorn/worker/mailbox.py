@@ -86,7 +86,7 @@ def pack(tree: Any, buffer: Buffer) -> Any:
         return {"v": tree}
     if type(tree) is float:
         return {"f": tree.hex()}
-    if type(tree) in (list, tuple):
+    if type(tree) is list or isinstance(tree, tuple):  # named tuples are tuples: torch.max returns one
         return {"l" if type(tree) is list else "u": [pack(item, buffer) for item in tree]}
     if type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: pack(item, buffer) for key, item in tree.items()}}

@@ -213,6 +213,7 @@ class Nursery:
                             self._ready = True
                         case "forked":
                             self._forked[message["job"]] = message["pid"]
+                            self._statuses.pop(message["pid"], None)  # numbers are used again: that was another process
                         case "exited":
                             self._statuses[message["pid"]] = message["status"]
                     self._changed.notify_all()

@@ -19,7 +19,17 @@ from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
 from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
-from popcorn.worker.trees import dtype_of, first_difference, has_nonfinite, overlapping, plain_sizes, replace_tensors, shape_of, to_device
+from popcorn.worker.trees import (
+    dtype_of,
+    first_difference,
+    has_nonfinite,
+    overlapping,
+    plain_sizes,
+    replace_tensors,
+    shape_of,
+    storage_bytes,
+    to_device,
+)
 
 _SLACK = 1 << 20
 _FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
@@ -145,6 +155,7 @@ class Oracle:
             "outbox": self.outbox.address,
             "reference_s": reference_s,
             "input_bytes": sum(t.numel() * t.element_size() for t in tensors_of(inputs)),
+            "output_storage_bytes": storage_bytes(reference),
             "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
             "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
             "truth_reason": self._truth_reason,

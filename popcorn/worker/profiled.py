@@ -31,11 +31,11 @@ def prepare(session: "Session") -> tuple[Path, dict[str, str]]:
         "candidate": str(candidate), "language": session.request.language, "library": str(session.built.path) if session.built.path else None,
         "builds": str(session.bench.builds.folder), "precision": session.request.precision, "gradient": session.gradient,
         "init_seed": question["init_seed"], "trial": trial, "answers": session.answers,
-        "private": str(session.bench.cache / "private" / session.candidate_hash),
+        "private": str(session.bench.cache / "private" / session.private),
     }  # fmt: skip
     (folder / "job.json").write_text(json.dumps(job))
     env = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
-    env |= {"HOME": str(folder), "TMPDIR": str(folder), **private_caches(session.bench.cache / "private", session.candidate_hash)}
+    env |= {"HOME": str(folder), "TMPDIR": str(folder), **private_caches(session.bench.cache / "private", session.private)}
     env["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")) if p)
     if session.bench.machine.device_uuid:
         env["CUDA_VISIBLE_DEVICES"] = session.bench.machine.device_uuid

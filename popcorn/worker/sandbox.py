@@ -73,12 +73,12 @@ def limit_resources(memory_bytes: int | None, file_bytes: int, processes: int) -
         resource.setrlimit(which, (amount, amount) if hard == resource.RLIM_INFINITY or amount <= hard else (hard, hard))
 
 
-def enter(readable: list[Path], writable: list[Path], fence_network: bool = True) -> list[str]:
-    """Closes the sandbox for good. Returns, as sentences, what this kernel could not give."""
+def enter(readable: list[Path], writable: list[Path], fence_network: bool = True, filled: list[Path] | None = None) -> list[str]:
+    """Closes the sandbox for good. In the folders of `filled`, files that are there may be written, and none made. Returns, as sentences, what this kernel could not give."""
     missing = []
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _drop_capabilities()
-    if not _restrict_files(readable, writable):
+    if not _restrict_files(readable, writable, filled or []):
         missing.append("files are not fenced: this kernel has no Landlock (Linux 5.13 or newer has it)")
     if fence_network and not _restrict_syscalls():
         missing.append("the network is not fenced: this kernel refuses a seccomp filter")
@@ -93,7 +93,7 @@ def _drop_capabilities() -> None:
     _libc.capset(header, struct.pack("<6I", 0, 0, 0, 0, 0, 0))
 
 
-def _restrict_files(readable: list[Path], writable: list[Path]) -> bool:
+def _restrict_files(readable: list[Path], writable: list[Path], filled: list[Path]) -> bool:
     abi = landlock_abi()
     if abi < 1:
         return False
@@ -104,7 +104,8 @@ def _restrict_files(readable: list[Path], writable: list[Path]) -> bool:
     ruleset = _libc.syscall(_LANDLOCK_CREATE, attributes, len(attributes), 0)
     if ruleset < 0:
         return False
-    for paths, rights in ((readable, _FS_EXECUTE | _FS_READ | _FS_READ_DIR), (writable, handled & ~_FS_EXECUTE | _FS_EXECUTE)):
+    granted = ((readable, _FS_EXECUTE | _FS_READ | _FS_READ_DIR), (writable, handled), (filled, _FS_READ | _FS_WRITE | _FS_READ_DIR))
+    for paths, rights in granted:
         for path in paths:
             with contextlib.suppress(OSError):
                 handle = os.open(path, os.O_PATH | os.O_CLOEXEC)

@@ -3,6 +3,7 @@ comparing.py beside it."""
 
 import contextlib
 import json
+import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -54,16 +55,18 @@ class Session:
         self.request = request
         self.candidate_hash = candidate_hash
         self.progress = progress
+        # read from the text, so that a record has its case even where nothing could be built
+        self.size: Size = "full" if bench.cuda else "cpu"
+        self.nominal = {name: int(dim.at(self.size)) for name, dim in facts(request.problem).dims.items()}
         self.secret = request.seed or draw_secret()
+        # a repeated seed makes the same inputs: what the candidate kept of them in its caches must not be there
+        self.private = candidate_hash + (secrets.token_hex(8) if request.seed else "")
         self.commitment = commit(self.secret)
         self._folders: list[Path] = []
         self.shared = self.new_folder("shared")
         for name in ("in", "out"):
             (self.shared / name).mkdir(mode=0o700)
         self.gradient = request.gradient == "grad"
-        self.size: Size = "full" if bench.cuda else "cpu"
-        # read from the text, so that a record has its case even where nothing could be built
-        self.nominal = {name: int(dim.at(self.size)) for name, dim in facts(request.problem).dims.items()}
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
         self.answers: dict[str, Any] = {}
@@ -112,7 +115,7 @@ class Session:
         else:
             path = folder / Path(self.request.name).name
         memory = None if self.bench.cuda else int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
-        child = self._keep(self.bench.start("candidate", folder, self.shared, self.candidate_hash, memory))
+        child = self._keep(self.bench.start("candidate", folder, self.shared, self.private, memory))
         self.passed.update(dict.fromkeys(("own_process", "hidden_seeds", "resting", "turns", "parent_record", "limits", "typed_outcomes")))
         self.passed.update({} if child.missing else {"sandbox": None})
         self.remarks.update(dict.fromkeys(child.missing))
@@ -142,9 +145,13 @@ class Session:
         self.progress(f"building {str(request.get('name', ''))[:40]}")
         machine = self.bench.machine
         plain = {name: value for name, value in request.items() if name != "request"}
-        result = build_inline(plain, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
-        self.builds.append(result.record())
-        told = answer(result)
+        try:
+            result = build_inline(plain, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
+            record, told = result.record(), answer(result)
+        except Exception as error:  # whatever a request provokes in our driver of compilers is the request's doing
+            reason = f"the build could not be made: {type(error).__name__}: {error}"[:500]
+            record, told = Build(reason=reason), {"error": reason, "diagnostics": []}
+        self.builds.append(record)
         self.answers[json.dumps(plain, sort_keys=True)] = told
         return told
 

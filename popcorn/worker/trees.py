@@ -19,7 +19,7 @@ def replace_tensors(tree: Any, tensors: list[torch.Tensor]) -> Any:
         if isinstance(node, torch.Tensor):
             return next(remaining)
         if isinstance(node, (list, tuple)):
-            return type(node)(visit(item) for item in node)
+            return _sequence(node, [visit(item) for item in node])
         if isinstance(node, dict):
             return {key: visit(item) for key, item in node.items()}
         return node
@@ -30,7 +30,7 @@ def replace_tensors(tree: Any, tensors: list[torch.Tensor]) -> Any:
 def plain_sizes(tree: Any) -> Any:
     """Sizes as plain ints: a Dim knows its range, which is nobody's business outside."""
     if isinstance(tree, (list, tuple)):
-        return type(tree)(plain_sizes(item) for item in tree)
+        return _sequence(tree, [plain_sizes(item) for item in tree])
     if isinstance(tree, dict):
         return {str(key): plain_sizes(item) for key, item in tree.items()}
     if isinstance(tree, bool) or tree is None or isinstance(tree, torch.Tensor):
@@ -74,7 +74,7 @@ def private_copy(tree: Any) -> Any:
     if isinstance(tree, torch.Tensor):
         return copy_of(tree)
     if isinstance(tree, (list, tuple)):
-        return type(tree)(private_copy(item) for item in tree)
+        return _sequence(tree, [private_copy(item) for item in tree])
     if isinstance(tree, dict):
         return {key: private_copy(item) for key, item in tree.items()}
     return tree
@@ -84,7 +84,7 @@ def stash(old: Any, result: Any, aliens: list[str]) -> Any:
     """A private copy of a result, into the memory of the last one where it fits."""
     if isinstance(result, (list, tuple)):
         olds = old if isinstance(old, (list, tuple)) and len(old) == len(result) else [None] * len(result)
-        return type(result)(stash(o, item, aliens) for o, item in zip(olds, result, strict=True))
+        return _sequence(result, [stash(o, item, aliens) for o, item in zip(olds, result, strict=True)])
     if isinstance(result, dict):
         named = old if isinstance(old, dict) else {}
         return {key: stash(named.get(key), item, aliens) for key, item in result.items()}
@@ -140,3 +140,15 @@ def overlapping(tree: Any, other: Any) -> list[str]:
             if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):
                 found.append(path)
     return found
+
+
+def storage_bytes(answer: list[tuple[str, Any]]) -> int:
+    """Bytes of the distinct storages behind the tensors of an answer: an expanded or repeated tensor counts once, at its own size."""
+    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for _, t in answer if isinstance(t, torch.Tensor)}
+    dense = sum(t.numel() * t.element_size() for _, t in answer if isinstance(t, torch.Tensor))
+    return min(dense, sum(storages.values()))
+
+
+def _sequence(like: Any, items: list[Any]) -> Any:
+    """Items as a list or a plain tuple: named tuples (torch.max gives one) cannot be made from a list of items alone."""
+    return items if isinstance(like, list) else tuple(items)

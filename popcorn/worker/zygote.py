@@ -18,6 +18,9 @@ from pathlib import Path
 from popcorn.worker import sandbox
 from popcorn.worker.wire import Channel, Closed
 
+ORPHANS_S = 0.05
+"""How often orphans are looked for: a daemon that fled its parent has no longer than this."""
+
 
 def main(control_fd: int, evictor_bytes: int) -> None:
     """Serve fork and kill requests until the parent closes its end."""
@@ -35,7 +38,8 @@ def main(control_fd: int, evictor_bytes: int) -> None:
     jobs: set[int] = set()
     try:
         while True:
-            ready = select.select([control.fileno(), wake_read], [], [])[0]
+            ready = select.select([control.fileno(), wake_read], [], [], ORPHANS_S)[0]
+            _kill_orphans(jobs)
             if wake_read in ready:
                 os.read(wake_read, 4096)
                 _reap(control, jobs)

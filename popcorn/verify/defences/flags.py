@@ -19,9 +19,14 @@ def find(changed: object) -> Finding | None:
     """`changed` is name → [before, after], as reported by the candidate's process."""
     for name in UNFAIR:
         pair = changed.get(name) if isinstance(changed, dict) else None
-        if isinstance(pair, list) and len(pair) == 2:
+        if isinstance(pair, list) and len(pair) == 2 and not (name == "num_threads" and _fewer(pair)):
             return Finding("cheated", f"torch's {name} is {str(pair[1])[:60]} after a call and was {str(pair[0])[:60]}")
     return None
+
+
+def _fewer(pair: list) -> bool:
+    """Fewer threads than the reference has harm only the candidate."""
+    return all(type(count) is int for count in pair) and 1 <= pair[1] <= pair[0]
 
 
 def remarks(changed: object) -> list[str]:
