@@ -13,8 +13,9 @@ from popcorn.measure.steadiness import Watch
 from popcorn.measure.timing import SHORT_S, WINDOW_S
 from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
+from popcorn.verify.defences.clock import SLACK
 from popcorn.verify.defences.registry import look
-from popcorn.worker.census import Census
+from popcorn.worker.census import Census, main_thread_s
 from popcorn.worker.judging import OUT_OF_FORM, Trials, check_form, construct, settle, told
 from popcorn.worker.nursery import Child
 from popcorn.worker.session import Refused, Session
@@ -28,6 +29,11 @@ WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
 _WARM_LOOKS = 8
 _MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
+
+
+_ROW_S = {"cpu": 0.003, "cuda": 0.05}
+"""Length of a row of calls: on a CPU short enough to find a quiet moment on a busy machine."""
+_MOST_IN_ROW = 2000
 
 
 class Launch:
@@ -174,6 +180,50 @@ class Launch:
                 return
         self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
 
+    def check_row(self) -> None:
+        """The parent times calls in a row. What asking and handing over one result costs is taken from the reference's side, since a
+        candidate could make its own look long. A busy machine only ever lengthens a row: the shortest counts, and the reference's beside it.
+        Where the candidate's processes did not even work for so long, they waited, and that accuses nobody; but the run is not fit then.
+        """
+        claimed_s, own_s = self._recorded_s(CANDIDATE), self._recorded_s(BASELINE)
+        room = {"do": "room", "bytes": 2 * self.trials.last["output_bytes"] + 4096}
+        outbox = self.session.ask(_oracle(self.session), room)
+        overhead_s = min(self._row(BASELINE, 1, outbox)[0] for _ in range(3))
+        mine_s, work_s = self._shortest_row(CANDIDATE, claimed_s, overhead_s, outbox)
+        if look("clock", mine_s, claimed_s, find="find_in_row") is None:
+            return
+        busy = self._shortest_row(BASELINE, own_s, overhead_s, outbox)[0] / own_s
+        again_s, work_again_s = self._shortest_row(CANDIDATE, claimed_s, overhead_s, outbox)
+        found = look("clock", min(mine_s, again_s), claimed_s, busy, find="find_in_row")
+        if found is not None:
+            self.taken.doubts.append(f"on this busy machine the parent's clock cannot confirm the time: {found.evidence}")
+            self.session.check("timing", "clock", min(mine_s, again_s, work_s, work_again_s), claimed_s, busy, find="find_in_row")
+
+    def _shortest_row(self, side: str, once_s: float, overhead_s: float, outbox: dict[str, Any]) -> tuple[float, float]:
+        """Seconds a call in the shortest row, and the least work; no more rows once one is short enough, or after about a second."""
+        count = 1 + max(2, min(_MOST_IN_ROW, math.ceil(_ROW_S["cuda" if self.session.bench.cuda else "cpu"] / max(once_s, 1e-7))))
+        shortest_s, least_s, tries, end = math.inf, math.inf, 0, time.monotonic() + 1.0
+        while shortest_s > once_s * SLACK and (tries < 3 or time.monotonic() < end):
+            tries += 1
+            wall_s, work_s = self._row(side, count, outbox)
+            shortest_s = min(shortest_s, max(0.0, wall_s - overhead_s) / (count - 1))
+            least_s = min(least_s, work_s / count)
+        return shortest_s, least_s
+
+    def _row(self, side: str, count: int, outbox: dict[str, Any]) -> tuple[float, float]:
+        """The parent's seconds around `count` calls in a row, and the seconds that these processes worked by the kernel's account: the main
+        thread, or the share of each of the threads. The candidate's last result is judged."""
+        child, bench = self.children[side], self.session.bench
+        ask = self._ask_candidate if side == CANDIDATE else self.session.ask
+        census, main_s, began = Census(child.pid), main_thread_s(child.pid), time.monotonic()
+        reply = ask(child, {"do": "row", "count": count, "forward_seed": self.questions[0]["forward_seed"], **outbox})
+        wall_s = time.monotonic() - began
+        work_s = wall_s if bench.cuda else max(main_thread_s(child.pid) - main_s, census.cpu_s() / bench.threads)
+        if side == CANDIDATE:
+            question = self.questions[(count - 1) % len(self.questions)]
+            judge_results(self.session, self.trials, self.taken, [question], told(reply, "trees", "timing"))
+        return wall_s, work_s
+
     def _recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
         cold_s = float(np.median(self.cold[side]))
@@ -296,6 +346,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         try:
             yield launch
             if CANDIDATE in sides:
+                launch.check_row()
                 launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
         finally:
             launch.close()
