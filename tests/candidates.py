@@ -217,7 +217,7 @@ BY_CONTENT = (
 )
 
 CHEATS_WHILE_TIMED = [
-    Case("every clock ten times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "10")), "cheated", "clock"),
+    Case("every clock three times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "3")), "cheated", "clock"),
     Case("every clock a thousand times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "1000")), "timeout", "'warm'"),
     Case("the timer patched", text(top=PATCH_TIMER), "cheated", "clock"),
     Case("the timer patched in later launches alone", text(top=PATCH_TIMER_LATER), "cheated", "clock"),
