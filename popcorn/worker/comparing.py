@@ -13,11 +13,11 @@ from popcorn.measure.steadiness import Watch
 from popcorn.measure.timing import SHORT_S, WINDOW_S
 from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
-from popcorn.verify.defences.clock import SLACK
 from popcorn.verify.defences.registry import look
-from popcorn.worker.census import Census, main_thread_s
-from popcorn.worker.judging import OUT_OF_FORM, Trials, check_form, construct, settle, told
+from popcorn.worker.census import Census
+from popcorn.worker.judging import OUT_OF_FORM, Trials, construct, judge_results, settle, told
 from popcorn.worker.nursery import Child
+from popcorn.worker.row import check_row
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, PLANTED, Pace, Taken, control_of, timing_of
 
@@ -29,11 +29,6 @@ WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
 _WARM_LOOKS = 8
 _MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
-
-
-_ROW_S = {"cpu": 0.003, "cuda": 0.05}
-"""Length of a row of calls: on a CPU short enough to find a quiet moment on a busy machine."""
-_MOST_IN_ROW = 2000
 
 
 class Launch:
@@ -72,7 +67,7 @@ class Launch:
         if side == CANDIDATE:
             child = session.start_candidate("load")
             construct(session, child, trial, question, "load")
-            ask = self._ask_candidate
+            ask = self.ask_candidate
         else:
             child = session.start_reference(compile=side == COMPILED)
             construct_reference(session, child, trial, question)
@@ -85,7 +80,7 @@ class Launch:
     def _warm(self, side: str, child: Child) -> None:
         """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time, and on a GPU until two
         looks agree within 1 %."""
-        ask = self._ask_candidate if side == CANDIDATE else self.session.ask
+        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         cuda = self.session.bench.cuda
         message = {"do": "warm", "seconds": WARM_S["cuda" if cuda else "cpu"]}
         times = _warm_times(self.session, ask(child, message))
@@ -105,7 +100,7 @@ class Launch:
     def _run_block(self, side: str) -> tuple[dict[str, Any], float]:
         """The child's answer to one block, and the parent's time around it."""
         child = self.children[side]
-        ask = self._ask_candidate if side == CANDIDATE else self.session.ask
+        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         ask(child, {"do": "take", **self.sets})
         message = {"do": "block", "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
@@ -157,7 +152,7 @@ class Launch:
         """Judge the results of some calls of the block just timed."""
         session = self.session
         room = session.ask(_oracle(session), {"do": "room", "bytes": len(indices) * (2 * self.trials.last["output_bytes"] + 4096)})
-        given = self._ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
+        given = self.ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
         judge_results(session, self.trials, self.taken, [self.questions[i] for i in indices], given.get("trees"))
 
     def check_clock(self) -> None:
@@ -166,7 +161,7 @@ class Launch:
 
         It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
         """
-        claimed_s, own_s, calls = self._recorded_s(CANDIDATE), self._recorded_s(BASELINE), self._batch_calls()
+        claimed_s, own_s, calls = self.recorded_s(CANDIDATE), self.recorded_s(BASELINE), self._batch_calls()
         mine_s = theirs_s = overhead_s = math.inf
         for attempt in range(_BATCHES):
             # the quickest of several on either side: whatever disturbs a batch makes it longer
@@ -180,51 +175,7 @@ class Launch:
                 return
         self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
 
-    def check_row(self) -> None:
-        """The parent times calls in a row. What asking and handing over one result costs is taken from the reference's side, since a
-        candidate could make its own look long. A busy machine only ever lengthens a row: the shortest counts, and the reference's beside it.
-        Where the candidate's processes did not even work for so long, they waited, and that accuses nobody; but the run is not fit then.
-        """
-        claimed_s, own_s = self._recorded_s(CANDIDATE), self._recorded_s(BASELINE)
-        room = {"do": "room", "bytes": 2 * self.trials.last["output_bytes"] + 4096}
-        outbox = self.session.ask(_oracle(self.session), room)
-        overhead_s = min(self._row(BASELINE, 1, outbox)[0] for _ in range(3))
-        mine_s, work_s = self._shortest_row(CANDIDATE, claimed_s, overhead_s, outbox)
-        if look("clock", mine_s, claimed_s, find="find_in_row") is None:
-            return
-        busy = self._shortest_row(BASELINE, own_s, overhead_s, outbox)[0] / own_s
-        again_s, work_again_s = self._shortest_row(CANDIDATE, claimed_s, overhead_s, outbox)
-        found = look("clock", min(mine_s, again_s), claimed_s, busy, find="find_in_row")
-        if found is not None:
-            self.taken.doubts.append(f"on this busy machine the parent's clock cannot confirm the time: {found.evidence}")
-            self.session.check("timing", "clock", min(mine_s, again_s, work_s, work_again_s), claimed_s, busy, find="find_in_row")
-
-    def _shortest_row(self, side: str, once_s: float, overhead_s: float, outbox: dict[str, Any]) -> tuple[float, float]:
-        """Seconds a call in the shortest row, and the least work; no more rows once one is short enough, or after about a second."""
-        count = 1 + max(2, min(_MOST_IN_ROW, math.ceil(_ROW_S["cuda" if self.session.bench.cuda else "cpu"] / max(once_s, 1e-7))))
-        shortest_s, least_s, tries, end = math.inf, math.inf, 0, time.monotonic() + 1.0
-        while shortest_s > once_s * SLACK and (tries < 3 or time.monotonic() < end):
-            tries += 1
-            wall_s, work_s = self._row(side, count, outbox)
-            shortest_s = min(shortest_s, max(0.0, wall_s - overhead_s) / (count - 1))
-            least_s = min(least_s, work_s / count)
-        return shortest_s, least_s
-
-    def _row(self, side: str, count: int, outbox: dict[str, Any]) -> tuple[float, float]:
-        """The parent's seconds around `count` calls in a row, and the seconds that these processes worked by the kernel's account: the main
-        thread, or the share of each of the threads. The candidate's last result is judged."""
-        child, bench = self.children[side], self.session.bench
-        ask = self._ask_candidate if side == CANDIDATE else self.session.ask
-        census, main_s, began = Census(child.pid), main_thread_s(child.pid), time.monotonic()
-        reply = ask(child, {"do": "row", "count": count, "forward_seed": self.questions[0]["forward_seed"], **outbox})
-        wall_s = time.monotonic() - began
-        work_s = wall_s if bench.cuda else max(main_thread_s(child.pid) - main_s, census.cpu_s() / bench.threads)
-        if side == CANDIDATE:
-            question = self.questions[(count - 1) % len(self.questions)]
-            judge_results(self.session, self.trials, self.taken, [question], told(reply, "trees", "timing"))
-        return wall_s, work_s
-
-    def _recorded_s(self, side: str) -> float:
+    def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
         cold_s = float(np.median(self.cold[side]))
         return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
@@ -241,7 +192,7 @@ class Launch:
         questions = [session.question(nominal, "launch", self.index, "batch", side, attempt, one) for one in range(calls)]
         sets = session.ask(_oracle(session), {"do": "contents", "questions": questions})
         room = session.ask(_oracle(session), {"do": "room", "bytes": calls * (2 * self.trials.last["output_bytes"] + 4096)})
-        ask = self._ask_candidate if side == CANDIDATE else session.ask
+        ask = self.ask_candidate if side == CANDIDATE else session.ask
         ask(self.children[side], {"do": "attach", "inbox": sets["inbox"], **room})  # opening a buffer of another process can take 60 ms
         message = {"do": "batch", "call": call, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
         census, began = Census(self.children[side].pid), time.monotonic()
@@ -262,7 +213,7 @@ class Launch:
         generator = np.random.default_rng(self.session.question({}, "judged", self.index, *labels)["seed"])
         return [int(i) for i in generator.choice(calls, size=max(1, math.ceil(JUDGED_SHARE * calls)), replace=False)]
 
-    def _ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
+    def ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
         return self.session.ask_candidate(child, message, "timing")
 
     def close(self) -> None:
@@ -277,30 +228,6 @@ def construct_reference(session: Session, child: Child, trial: dict[str, Any], q
         "init_args": trial["init_args"], "init_seed": question["init_seed"],
     }  # fmt: skip
     session.ask(child, message)
-
-
-def judge_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
-    """Judge results of timed calls; Refused when one is wrong."""
-    where = "the output of a timed call is wrong: "
-    check_form(session, trees, "timing", where)
-    if len(trees) != len(questions):
-        raise Refused("runtime_error", OUT_OF_FORM, "timing")
-    message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
-    judged = session.ask(_oracle(session), {**message, "conditioning": False})["judged"]
-    for position, item in enumerate(judged):
-        if item["unfit"]:
-            continue
-        probe = Trials(trials.floor)
-        try:
-            settle(session, item, probe, "timed", "timing", where)
-        except Refused as refused:
-            if refused.outcome != "wrong_values":
-                raise
-            # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
-            single = {**message, "questions": [questions[position]], "trees": [trees[position]], "conditioning": True}
-            settle(session, session.ask(_oracle(session), single)["judged"][0], probe, "timed", "timing", where)
-        taken.judged += 1
-    session.passed["timed_outputs"] = None
 
 
 def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
@@ -346,7 +273,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         try:
             yield launch
             if CANDIDATE in sides:
-                launch.check_row()
+                check_row(launch)
                 launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
         finally:
             launch.close()
