@@ -217,12 +217,10 @@ BY_CONTENT = (
 )
 
 CHEATS_WHILE_TIMED = [
-    Case("every clock ten times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "10")), "cheated", "clock"),
+    Case("every clock three times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "3")), "cheated", "clock"),
     Case("every clock a thousand times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "1000")), "timeout", "'warm'"),
-    Case("the timer patched", text(top=PATCH_TIMER), "cheated", "clock"),
     Case("the timer patched in later launches alone", text(top=PATCH_TIMER_LATER), "cheated", "clock"),
     Case("the first result for ever", text("if self.y is None: self.y = torch.softmax(x, -1)\nreturn self.y.clone()", init="self.y = None"), "wrong_values", "timed", "timing"),
-    Case("results kept by address", text(BY_POINTER, init="self.seen = {}"), "wrong_values"),
     Case(
         "right until it is warm",
         text("self.calls += 1\nreturn torch.softmax(x, -1) if self.calls < 20 else torch.empty_like(x)", init="self.calls = 0"),

@@ -16,7 +16,21 @@ from popcorn.suites.problems import Problem, find_problem
 from popcorn.worker.bench import Bench
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit
-from tests.candidates import BURDENS, BY_CONTENT, CHEATS_WHILE_TIMED, FAILING, FORGED, HONEST, IN_C, LAZY, WRONG, Case, text
+from tests.candidates import (
+    BURDENS,
+    BY_CONTENT,
+    BY_POINTER,
+    CHEATS_WHILE_TIMED,
+    FAILING,
+    FORGED,
+    HONEST,
+    IN_C,
+    LAZY,
+    PATCH_TIMER,
+    WRONG,
+    Case,
+    text,
+)
 
 PROBLEMS = Path(__file__).parent / "problems"
 CHEAP = {"trials": 5, "compile_baseline": False, "control": False, "energy": False, "timeout_s": 2.0, "build_timeout_s": 30.0}
@@ -165,6 +179,19 @@ def test_a_cheat_that_shows_only_under_the_clock_gets_no_speed(judge, slower, ti
     record = judge(case.source, slower, **timed)
     check(record, case)
     assert record.measurement.timing is None and record.measurement.memory.peak_bytes is None
+
+
+def test_a_patched_timer_shows_on_a_call_of_microseconds_too(judge, timed):
+    """Handing over inputs and results takes longer than such a call: only calls in a row tell."""
+    record = judge(text(top=PATCH_TIMER), **timed)
+    assert record.verdict.outcome == "cheated" and record.verdict.violations[0].defence == "clock", record.verdict.reason
+    assert record.measurement.timing is None
+
+
+def test_results_kept_by_address_are_wrong_or_gain_nothing(judge, slower, timed):
+    """Where an address comes again its contents are others. Where the allocator never gives one twice, every call works."""
+    record = judge(text(BY_POINTER, init="self.seen = {}"), slower, **timed)
+    assert record.verdict.outcome == "wrong_values" or record.measurement.timing.comparison != "faster", record.verdict.reason
 
 
 def test_results_kept_by_content_gain_nothing(judge, slower, timed):

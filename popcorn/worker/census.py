@@ -26,6 +26,13 @@ def processor_s(pid: int) -> float:
     return 0.0
 
 
+def main_thread_s(pid: int) -> float:
+    """Processor seconds of a process's first thread; 0 where the kernel does not say."""
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) * 1e-9
+    return 0.0
+
+
 def reaped_s(pid: int) -> float:
     """Processor seconds of children that it has waited for, in steps of 10 ms."""
     with contextlib.suppress(OSError):

@@ -15,8 +15,9 @@ from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
-from popcorn.worker.judging import OUT_OF_FORM, Trials, check_form, construct, settle, told
+from popcorn.worker.judging import OUT_OF_FORM, Trials, construct, judge_results, settle, told
 from popcorn.worker.nursery import Child
+from popcorn.worker.row import check_row
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, PLANTED, Pace, Taken, control_of, timing_of
 
@@ -66,7 +67,7 @@ class Launch:
         if side == CANDIDATE:
             child = session.start_candidate("load")
             construct(session, child, trial, question, "load")
-            ask = self._ask_candidate
+            ask = self.ask_candidate
         else:
             child = session.start_reference(compile=side == COMPILED)
             construct_reference(session, child, trial, question)
@@ -79,7 +80,7 @@ class Launch:
     def _warm(self, side: str, child: Child) -> None:
         """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time, and on a GPU until two
         looks agree within 1 %."""
-        ask = self._ask_candidate if side == CANDIDATE else self.session.ask
+        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         cuda = self.session.bench.cuda
         message = {"do": "warm", "seconds": WARM_S["cuda" if cuda else "cpu"]}
         times = _warm_times(self.session, ask(child, message))
@@ -99,7 +100,7 @@ class Launch:
     def _run_block(self, side: str) -> tuple[dict[str, Any], float]:
         """The child's answer to one block, and the parent's time around it."""
         child = self.children[side]
-        ask = self._ask_candidate if side == CANDIDATE else self.session.ask
+        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         ask(child, {"do": "take", **self.sets})
         message = {"do": "block", "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
@@ -151,7 +152,7 @@ class Launch:
         """Judge the results of some calls of the block just timed."""
         session = self.session
         room = session.ask(_oracle(session), {"do": "room", "bytes": len(indices) * (2 * self.trials.last["output_bytes"] + 4096)})
-        given = self._ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
+        given = self.ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
         judge_results(session, self.trials, self.taken, [self.questions[i] for i in indices], given.get("trees"))
 
     def check_clock(self) -> None:
@@ -160,7 +161,7 @@ class Launch:
 
         It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
         """
-        claimed_s, own_s, calls = self._recorded_s(CANDIDATE), self._recorded_s(BASELINE), self._batch_calls()
+        claimed_s, own_s, calls = self.recorded_s(CANDIDATE), self.recorded_s(BASELINE), self._batch_calls()
         mine_s = theirs_s = overhead_s = math.inf
         for attempt in range(_BATCHES):
             # the quickest of several on either side: whatever disturbs a batch makes it longer
@@ -174,7 +175,7 @@ class Launch:
                 return
         self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
 
-    def _recorded_s(self, side: str) -> float:
+    def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
         cold_s = float(np.median(self.cold[side]))
         return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
@@ -191,7 +192,7 @@ class Launch:
         questions = [session.question(nominal, "launch", self.index, "batch", side, attempt, one) for one in range(calls)]
         sets = session.ask(_oracle(session), {"do": "contents", "questions": questions})
         room = session.ask(_oracle(session), {"do": "room", "bytes": calls * (2 * self.trials.last["output_bytes"] + 4096)})
-        ask = self._ask_candidate if side == CANDIDATE else session.ask
+        ask = self.ask_candidate if side == CANDIDATE else session.ask
         ask(self.children[side], {"do": "attach", "inbox": sets["inbox"], **room})  # opening a buffer of another process can take 60 ms
         message = {"do": "batch", "call": call, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
         census, began = Census(self.children[side].pid), time.monotonic()
@@ -214,7 +215,7 @@ class Launch:
         generator = np.random.default_rng(self.session.question({}, "judged", self.index, *labels)["seed"])
         return [int(i) for i in generator.choice(calls, size=max(1, math.ceil(JUDGED_SHARE * calls)), replace=False)]
 
-    def _ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
+    def ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
         return self.session.ask_candidate(child, message, "timing")
 
     def close(self) -> None:
@@ -229,30 +230,6 @@ def construct_reference(session: Session, child: Child, trial: dict[str, Any], q
         "init_args": trial["init_args"], "init_seed": question["init_seed"],
     }  # fmt: skip
     session.ask(child, message)
-
-
-def judge_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
-    """Judge results of timed calls; Refused when one is wrong."""
-    where = "the output of a timed call is wrong: "
-    check_form(session, trees, "timing", where)
-    if len(trees) != len(questions):
-        raise Refused("runtime_error", OUT_OF_FORM, "timing")
-    message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
-    judged = session.ask(_oracle(session), {**message, "conditioning": False})["judged"]
-    for position, item in enumerate(judged):
-        if item["unfit"]:
-            continue
-        probe = Trials(trials.floor)
-        try:
-            settle(session, item, probe, "timed", "timing", where)
-        except Refused as refused:
-            if refused.outcome != "wrong_values":
-                raise
-            # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
-            single = {**message, "questions": [questions[position]], "trees": [trees[position]], "conditioning": True}
-            settle(session, session.ask(_oracle(session), single)["judged"][0], probe, "timed", "timing", where)
-        taken.judged += 1
-    session.passed["timed_outputs"] = None
 
 
 def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
@@ -298,6 +275,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         try:
             yield launch
             if CANDIDATE in sides:
+                check_row(launch)
                 launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
         finally:
             launch.close()

@@ -8,6 +8,7 @@ from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.verify.defences.flags import remarks
 from popcorn.verify.judge import FLOORS, unfit, worst
 from popcorn.worker.session import Refused, Session, Stage
+from popcorn.worker.taken import Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
@@ -195,3 +196,28 @@ def _verdict(
         notes=(*trials.notes, *session.remarks),
         defences_passed=tuple(session.passed),
     )
+
+
+def judge_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
+    """Judge results of timed calls; Refused when one is wrong."""
+    assert session.oracle is not None
+    where = "the output of a timed call is wrong: "
+    check_form(session, trees, "timing", where)
+    if len(trees) != len(questions):
+        raise Refused("runtime_error", OUT_OF_FORM, "timing")
+    message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
+    judged = session.ask(session.oracle, {**message, "conditioning": False})["judged"]
+    for position, item in enumerate(judged):
+        if item["unfit"]:
+            continue
+        probe = Trials(trials.floor)
+        try:
+            settle(session, item, probe, "timed", "timing", where)
+        except Refused as refused:
+            if refused.outcome != "wrong_values":
+                raise
+            # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
+            single = {**message, "questions": [questions[position]], "trees": [trees[position]], "conditioning": True}
+            settle(session, session.ask(session.oracle, single)["judged"][0], probe, "timed", "timing", where)
+        taken.judged += 1
+    session.passed["timed_outputs"] = None

@@ -183,6 +183,23 @@ class Side:
         self._synchronize()
         return {"trees": trees}
 
+    def do_row(self, message: dict) -> dict:
+        """`count` calls in a row over the last block's input sets; the last result alone goes to the outbox. Timed by the parent alone."""
+        subject, slots = self._need_subject(), self.slots
+        outbox = self._attach(message["outbox"], writable=True)
+        outbox.reset()
+        torch.manual_seed(message["forward_seed"])
+
+        def run() -> Any:
+            result = None
+            for index in range(message["count"]):
+                result = subject.call(*slots[index % len(slots)])
+            return result
+
+        result = self._guard(run)
+        self._synchronize()
+        return {"trees": [packed_or_described(result, outbox)]}
+
     def do_warm(self, message: dict) -> dict:
         """Warm and host time per call on slot 0."""
         subject, timer = self._need_subject(), self._need_timer()

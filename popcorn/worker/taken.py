@@ -46,6 +46,8 @@ class Taken:
     """The same in the blocks of others."""
     method: str = ""
     blocks: int = 0
+    doubts: list[str] = field(default_factory=list)
+    """Why the parent's clock could not confirm a time without accusing anybody."""
     plant: float = PLANT
     steadiness: Steadiness = field(default_factory=lambda: Steadiness(None))
 
@@ -53,6 +55,8 @@ class Taken:
 def timing_of(session: Session, turns: Turns, taken: Taken, first_call_s: float | None, pace: Pace, side: str) -> Timing:
     speedup = turns.ratio(BASELINE, side)
     control = control_of(turns, taken.steadiness)
+    if taken.doubts:
+        control = control.model_copy(update={"fit": False, "reason": "; ".join(filter(None, [control.reason, taken.doubts[0]]))})
     instrument = "cupti activity" if pace.short else "cuda events" if session.bench.cuda else "perf_counter"
     taken.method = (
         f"{instrument}, {turns.rounds} launches × {taken.blocks} blocks × {pace.windows} windows of {pace.per_window}, turns ABBA, cold"

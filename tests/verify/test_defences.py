@@ -71,3 +71,21 @@ def test_a_defence_can_be_switched_off_and_is_on_again_after() -> None:
     assert look("mutation", [0]) is not None
     with pytest.raises(KeyError), switched_off("nothing"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("mine_s", "claimed_s", "busy", "caught"),
+    [
+        (8e-6, 8e-6, 1.0, False),
+        (12e-6, 8e-6, 1.0, False),
+        (8e-6, 8e-9, 1.0, True),
+        (8e-6, 2.7e-6, 1.0, True),
+        (1.4e-3, 1e-3, 1.0, True),
+        (1.4e-3, 1e-3, 1.2, False),
+        (1.4e-3, 1e-3, 0.5, True),
+    ],
+)
+def test_a_row_of_calls_holds_a_claim_however_short_the_call(mine_s, claimed_s, busy, caught):
+    from popcorn.verify.defences import clock
+
+    assert (clock.find_in_row(mine_s, claimed_s, busy) is not None) == caught
