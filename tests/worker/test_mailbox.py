@@ -47,7 +47,7 @@ TREES = st.recursive(
 def same_bytes(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    return a.numel() == 0 or torch.equal(*(t.contiguous().flatten().view(torch.uint8) for t in (a, b)))
+    return a.numel() == 0 or torch.equal(*(t.clone(memory_format=torch.contiguous_format).flatten().view(torch.uint8) for t in (a, b)))
 
 
 def same(a, b) -> bool:
