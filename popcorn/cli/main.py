@@ -25,6 +25,8 @@ COMMANDS = {
     "demo": Command("popcorn.cli.demo", "demo", "Judge honest kernels and two cheats on this machine."),
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
     "problems": Command("popcorn.cli.problems", "app", "The problems: list them, or show one."),
+    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list them, or explain a choice."),
+    "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
 }
 

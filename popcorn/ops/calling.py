@@ -17,33 +17,28 @@ from popcorn.ops.registry import Op
 from popcorn.schema.case import Layout
 
 _MOST_PLANS = 4096
-_PRECISIONS = {torch.float64: "float64", torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16"}
-_TENSORS = (torch.Tensor, torch.nn.Parameter)
+PRECISIONS = {torch.float64: "float64", torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16"}
+_TENSORS = frozenset((torch.Tensor, torch.nn.Parameter))
 
+_is_compiling = torch.compiler.is_compiling
 _grad_enabled = torch.is_grad_enabled
 _any_autocast = torch._C._is_any_autocast_enabled
 
 
 def carry_out(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], bench: bool) -> Any:
     """The result of the op by the chosen implementation."""
-    if torch.compiler.is_compiling():
+    if _is_compiling():
         return op.reference(*args, **kwargs)
     key: list[Any] = [_grad_enabled(), _any_autocast()]
-    for value in args:
+    for value in args if not kwargs else (*args, *kwargs, *kwargs.values()):
         if type(value) in _TENSORS:
-            key += (value.shape, value.dtype, value.device, value.requires_grad, value.is_contiguous())
+            key += (value.shape, value.dtype, value.get_device(), value.requires_grad, value.is_contiguous())
         else:
             key.append(value)
-    if kwargs:
-        for name, value in kwargs.items():
-            key.append(name)
-            if type(value) in _TENSORS:
-                key += (value.shape, value.dtype, value.device, value.requires_grad, value.is_contiguous())
-            else:
-                key.append(value)
-    run = op._plans.get(tuple(key))
+    seen = tuple(key)
+    run = op._plans.get(seen)
     if run is None or bench:
-        run = _plan(op, tuple(key), args, kwargs, bench)
+        run = _plan(op, seen, args, kwargs, bench)
     return run(*args, **kwargs)
 
 
@@ -62,7 +57,7 @@ def describe(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
     """A call without its data. Raises Mismatch where the arguments do not fit the signature."""
     bound = op.signature.bind(args, kwargs)
     floating = {tensor.dtype for tensor in bound.tensors if tensor.is_floating_point()}
-    found = _PRECISIONS.get(next(iter(floating)), "other") if len(floating) == 1 else "mixed" if floating else "other"
+    found = PRECISIONS.get(next(iter(floating)), "other") if len(floating) == 1 else "mixed" if floating else "other"
     device = bound.tensors[0].device
     if found == "float32" and device.type == "cuda" and torch.backends.cuda.matmul.allow_tf32:
         found = "tf32"

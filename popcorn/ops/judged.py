@@ -42,7 +42,7 @@ def get_init_inputs():
     return []
 
 
-def min_bytes({defaults}, itemsize=4):
+def min_bytes({defaults}{comma}itemsize=4):
     return OP.min_bytes({dims}, itemsize)
 {flops}
 # The reference:
@@ -74,6 +74,7 @@ def problem_of(op: Op, case: Case) -> Problem:
         sizes="\n".join(f"{name} = Dim({size}{', fixed=True' if name in op.fixed else ''})" for name, size in case.dims.items()),
         scalars=dict(case.scalars),
         defaults=defaults,
+        comma=", " if defaults else "",
         dims=dims,
         flops=_FLOPS.format(defaults=defaults, dims=dims) if op.flops(case.dims) is not None else "",
         reference="\n".join(f"# {line}".rstrip() for line in op.reference_source.strip().splitlines()),

@@ -19,6 +19,8 @@ from torch import Tensor
 from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
+from popcorn.ops.registry import find_op
+from popcorn.ops.traced import traced
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
 from popcorn.toolchain.native_module import DTYPE_CODES
@@ -144,8 +146,8 @@ class _Differentiable(torch.autograd.Function):
 
 def native(
     path: Path, outputs: Outputs, differentiable: bool = True, precisions: Sequence[str] = PRECISIONS
-) -> tuple[Callable[..., Any], Accepts, str]:
-    """(call, accepts, source) of an op in C++ with the C interface: `call(tensors, scalars)` gives the output or a tuple of outputs."""
+) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
+    """(call, accepts, source, operator for torch.compile) of an op in C++ with the C interface: `call(tensors, scalars)` gives the output or a tuple of outputs."""
     kernel = Kernel(path, outputs, differentiable)
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
@@ -171,4 +173,6 @@ def native(
             return Rejected(str(error))
         return ACCEPTED
 
-    return call, accepts, kernel.source
+    name = path.parent.name
+    signature = find_op(name).signature
+    return call, accepts, kernel.source, traced(name, signature, kernel)

@@ -16,14 +16,13 @@ and why, is told by `explain`. Ops that ship with Popcorn are folders of `ops/li
 import hashlib
 import importlib
 import inspect
-import runpy
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from popcorn.errors import PopcornError
+from popcorn.ops import loading
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected, missing
 from popcorn.ops.signature import Signature
 
@@ -43,11 +42,6 @@ class UnknownOp(PopcornError):
     exit_code = 68
 
 
-class LoadedOnly(BaseException):
-    """Raised in a worker's process when a user's file, run for its definitions, comes to measuring: what stood before is defined."""
-
-
-_loading = False
 _declared: dict[str, "Op"] = {}
 
 
@@ -237,9 +231,19 @@ class Op:
 
     def benchmark(self, *args: Any, **options: Any) -> Any:
         """Judge and measure every implementation at arguments like these; see popcorn.bench.benchmark."""
-        if _loading:
-            raise LoadedOnly
+        loading.stop_here()
         return importlib.import_module("popcorn.bench").benchmark(self, *args, **options)
+
+    def load(self) -> "Op":
+        """Load the reference and the way of a call now rather than with the first call. Needs torch."""
+        _ = self.reference
+        _load_calling()
+        return self
+
+    def register(self) -> "Op":
+        """Make an op that does not ship with Popcorn known by its name."""
+        _declared[self.name] = self
+        return self
 
     def forget(self) -> None:
         """Forget what was chosen: the next call asks the chooser again."""
@@ -271,8 +275,7 @@ def op(out: str | tuple[str, ...], name: str | None = None, **declared: Any) -> 
             raise PopcornError(f"{reference.__name__} stands in no file, and fresh processes must read it; put it into a .py file")
         made = Op(name or reference.__name__, declared, out, reference=reference, file=str(Path(file).resolve()), **options)
         made.__doc__ = reference.__doc__
-        _declared[made.name] = made
-        return made
+        return made.register()
 
     return declare
 
@@ -288,7 +291,7 @@ def list_ops() -> list[str]:
 def find_op(name: str, file: str | None = None) -> Op:
     """An op by name; with `file`, the one that this Python file declares (the file is run up to its first measurement). Raises UnknownOp."""
     if file is not None and name not in _declared:
-        _run_for_definitions(file)
+        loading.run_for_definitions(file)
     if name in _declared:
         return _declared[name]
     if not (LIBRARY / name / "reference.py").is_file():
@@ -312,18 +315,6 @@ def hash_text(*texts: str) -> str:
     """16 hex digits over texts, line ends and trailing spaces evened out."""
     lines = "\n\0".join("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts)
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
-
-
-def _run_for_definitions(file: str) -> None:
-    global _loading
-    _loading = True
-    sys.path.insert(0, str(Path(file).parent))
-    try:
-        runpy.run_path(file, run_name="popcorn_user_file")
-    except LoadedOnly:
-        pass
-    finally:
-        _loading = False
 
 
 def _load(owner: Op, path: Path) -> Implementation:

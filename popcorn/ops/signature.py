@@ -113,7 +113,7 @@ class Signature:
         return sum(spec.bytes(dims, itemsize) for spec in (*self.inputs, *self.outputs))
 
     def schema(self) -> str:
-        """As torch's schema language writes it: `(Tensor x, Tensor weight, float eps=1e-06) -> Tensor`."""
+        """As the schema language of torch writes it, without defaults, which torch would strip again: `(Tensor x, Tensor weight, float eps) -> Tensor`."""
         kinds = {bool: "bool", int: "int", float: "float", str: "str"}
         tensors = {spec.name for spec in self.inputs}
         arguments = ["Tensor " + n if n in tensors else f"{kinds[type(self.scalars[n])]} {n}" for n in self.names]

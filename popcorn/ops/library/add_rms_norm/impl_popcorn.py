@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE = native(
+_call, accepts, SOURCE, traced = native(
     Path(__file__).with_name("add_rms_norm.cpp"), lambda x, residual, weight, eps: [(x.shape, x.dtype), (x.shape, x.dtype)]
 )
 

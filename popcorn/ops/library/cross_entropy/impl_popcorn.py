@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE = native(Path(__file__).with_name("cross_entropy.cpp"), lambda logits, target: [((), logits.dtype)])
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("cross_entropy.cpp"), lambda logits, target: [((), logits.dtype)])
 
 
 def run(logits: Tensor, target: Tensor) -> Any:

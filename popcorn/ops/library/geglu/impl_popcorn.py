@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE = native(Path(__file__).with_name("geglu.cpp"), lambda gate, up: [(gate.shape, gate.dtype)])
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("geglu.cpp"), lambda gate, up: [(gate.shape, gate.dtype)])
 
 
 def run(gate: Tensor, up: Tensor) -> Any:

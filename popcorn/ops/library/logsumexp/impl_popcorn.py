@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE = native(Path(__file__).with_name("logsumexp.cpp"), lambda x: [(x.shape[:-1], x.dtype)])
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("logsumexp.cpp"), lambda x: [(x.shape[:-1], x.dtype)])
 
 
 def run(x: Tensor) -> Any:

@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE = native(Path(__file__).with_name("rms_norm.cpp"), lambda x, weight, eps: [(x.shape, x.dtype)])
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("rms_norm.cpp"), lambda x, weight, eps: [(x.shape, x.dtype)])
 
 
 def run(x: Tensor, weight: Tensor, eps: float = 1e-06) -> Any:
