@@ -51,7 +51,7 @@ def load(path, name):
     return module
 reference, new = load(problem, "reference"), load(candidate, "candidate")
 model, mine = reference.Model().to(device), new.ModelNew().to(device)
-sizes = {name: size.at("cpu" if device == "cpu" else "full") for name, size in vars(reference).items() if hasattr(size, "at")}
+sizes = {name: size.at("cpu" if device == "cpu" else "full") for name, size in vars(reference).items() if isinstance(size, int) and hasattr(size, "at")}
 for seed in range(5):
     torch.manual_seed(seed)
     inputs = [x.to(device) for x in reference.get_inputs(**sizes)]

@@ -181,7 +181,8 @@ def _times(mode: str, record: Record, mine: str, reference: str) -> Iterator[str
 
 
 def _error(record: Record) -> Iterator[str]:
-    worst = max((one for one in record.verdict.precision if one.max_abs_error is not None), key=lambda one: one.max_abs_error, default=None)
+    known = [one for one in record.verdict.precision if one.max_abs_error is not None]
+    worst = max(known, key=lambda one: one.max_abs_error or 0.0, default=None)
     if worst is not None:
         scale = "" if worst.scale is None else f" on scale {worst.scale:.3g}"
         yield f"err      {worst.max_abs_error:.2e}{scale} (torch {worst.reference_max_abs_error or 0:.2e})"

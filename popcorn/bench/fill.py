@@ -169,7 +169,7 @@ def fill(
 
 def known_rows(store: Store, ops: set[str], machine: Machine) -> set[tuple[str, ...]]:
     """Keys of the conclusive rows of this device."""
-    found = set()
+    found: set[tuple[str, ...]] = set()
     for op in ops:
         for record in store.find(problem=op, kind="op"):
             if record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error":

@@ -14,7 +14,9 @@ from popcorn.units import show_bytes, show_count
 WIDTH = 100
 """Columns of the table, so that it fits a terminal split in two."""
 
-app = typer.Typer(help="The problems: list them, or show one.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    help="The problems: list them, show one, or check that one is fit.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 
 
 @app.command("list")
@@ -52,6 +54,59 @@ def show_command(
     typer.echo(statement(found))
     typer.echo(f"# {found.id} {found.name}, hash {found.hash}")
     typer.echo(f"# at least {_span(bounds['min_bytes'], show_bytes)} to move in float32, {_span(bounds['flops'], _flop)} to do")
+
+
+@app.command("check")
+def check_command(
+    problem: Annotated[str | None, typer.Argument(help="id such as popcorn/L1/29, or the path of a .py file")] = None,
+    every: Annotated[bool, typer.Option("--all", help="every problem that ships with Popcorn")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
+) -> None:
+    """Is a problem fit to judge anything? Trivial answers must fail, every input and weight must matter. Exit code 1 where one is unfit."""
+    from popcorn.errors import UnknownProblem
+
+    if (problem is None) is not every:
+        raise UnknownProblem("give one problem, or --all for every problem that ships with Popcorn")
+    told = _examined(list_problems() if every else [find_problem(problem or "")], device)
+    if as_json:
+        typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
+    else:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for heading in ("id", "fit", "what is wrong, or worth knowing"):
+            table.add_column(heading, no_wrap=heading == "id", overflow="fold")
+        for row in told:
+            shown = [f"{c['rule']}: {c['found'] or 'no'}" for c in row["checks"] if not c["passed"]] or [
+                c["found"] for c in row["checks"] if c["found"]
+            ]
+            table.add_row(row["id"], "yes" if row["fit"] else "NO", "; ".join(shown))
+        Console(width=WIDTH, highlight=False).print(table)
+    raise typer.Exit(0 if all(row["fit"] for row in told) else 1)
+
+
+def _examined(problems: list[Problem], device: str) -> list[dict[str, Any]]:
+    """Each problem in an oracle of its own."""
+    from popcorn.cli.progress import progress_line
+    from popcorn.errors import HarnessFailure
+    from popcorn.worker.bench import Bench
+
+    told = []
+    with progress_line() as progress, Bench(device) as bench:
+        for one in problems:
+            progress(one.id)
+            shared = bench.new_folder("shared")
+            for name in ("in", "out"):
+                (shared / name).mkdir(mode=0o700)
+            with bench.start("oracle", bench.new_folder("oracle"), shared) as oracle:
+                opening = {"problem": one.model_dump(), "size": "full" if bench.cuda else "cpu", "precision": "float32", "gradient": False}
+                reply = oracle.ask({"do": "open", **opening}, 120)
+                reply = oracle.ask({"do": "examine"}, 600) if "ok" in reply else reply
+            if reply.get("failed", {}).get("outcome") == "harness_error":
+                raise HarnessFailure(f"{one.id}: {reply['failed']['reason']}\n{reply['failed']['details']}")
+            failed = {"rule": "the problem runs", "passed": False, "found": reply.get("failed", {}).get("reason", "")}
+            checks = reply["ok"]["checks"] if "ok" in reply else [failed]
+            told.append({"id": one.id, "name": one.name, "hash": one.hash, "fit": all(c["passed"] for c in checks), "checks": checks})
+    return told
 
 
 def _row(problem: Problem) -> dict[str, Any]:

@@ -59,7 +59,9 @@ def measure_memory(call: Call, device: str, inputs: Sequence[Any] = (), forward:
         peak = replace(peak, saved_bytes=measure_saved(forward, device, known))
     if peak.peak_bytes is None or peak.output_bytes is None:
         return peak
-    return replace(peak, workspace_bytes=max(0, peak.peak_bytes - peak.output_bytes))
+    # outputs that others than torch allocated (numpy's) are there all the same
+    whole = max(peak.peak_bytes, peak.output_bytes)
+    return replace(peak, peak_bytes=whole, workspace_bytes=whole - peak.output_bytes)
 
 
 def measure_saved(forward: Call, device: str, known: dict[int, int] | None = None) -> int:

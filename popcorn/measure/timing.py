@@ -1,5 +1,6 @@
 """Timing instruments: calls in, seconds per call out. They know no problem and no process. Needs torch for CUDA only."""
 
+import ctypes
 import gc
 import os
 import time
@@ -14,6 +15,8 @@ SHORT_S = 20e-6
 WINDOW_S = 1e-3
 """Shortest window of a CPU clock: 1 ms is thousands of its steps."""
 
+_PERSISTING_L2 = 0x06
+"""CU_LIMIT_PERSISTING_L2_CACHE_SIZE of the driver's interface."""
 DISTURBED = 0.02
 """A window in which the process waited for a core for more than this share of it says more about the machine than about the call."""
 
@@ -120,6 +123,10 @@ class CudaTimer:
         self._read = torch.zeros(count, dtype=torch.float32, device="cuda")
         self._sink = torch.zeros((), dtype=torch.float32, device="cuda")
         self._sleep = torch.cuda._sleep
+        torch.cuda.synchronize()
+        driver = ctypes.CDLL("libcuda.so.1")
+        driver.cuCtxSetLimit(_PERSISTING_L2, ctypes.c_size_t(0))
+        self._reset_persisting = driver.cuCtxResetPersistingL2Cache
         self._event = torch.cuda.Event
         self._elapsed = torch.cuda.Event.elapsed_time
         self._record = torch.cuda.Event.record
@@ -129,7 +136,8 @@ class CudaTimer:
 
     def evict(self) -> None:
         """A write, then a read of twice the L2 on the stream, before the window opens. The read comes last: lines left dirty by the write
-        would be written back inside the window, at the call's expense."""
+        would be written back inside the window, at the call's expense. Lines that a call made persistent would survive both: they are reset."""
+        self._reset_persisting()
         self._written.fill_(1.0)
         self._torch.sum(self._read, dim=0, out=self._sink)
 

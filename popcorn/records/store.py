@@ -19,6 +19,7 @@ from typing import Any
 
 from popcorn.errors import BadRecord, UnwritableStore
 from popcorn.records.appending import append_line, mend
+from popcorn.records.ledger import Ledger
 from popcorn.records.migrations import read_record
 from popcorn.schema.record import Record
 
@@ -100,8 +101,16 @@ class Store:
                 f"records cannot be written to {self.folder} ({error.strerror}); set POPCORN_CACHE_DIR to a folder that can be written."
             ) from error
 
-    def find(self, problem: str | None = None, kind: str | None = None, candidate_hash: str | None = None) -> list[Record]:
-        """Records that match every filter given, newest first. Lines that cannot be read are left out and told in `warnings`."""
+    @property
+    def ledger(self) -> Ledger:
+        """Judgements on these records."""
+        return Ledger(self.folder)
+
+    def find(
+        self, problem: str | None = None, kind: str | None = None, candidate_hash: str | None = None, condemned: bool = True
+    ) -> list[Record]:
+        """Records that match every filter given, newest first; `condemned=False` leaves those out that the ledger condemns, as every rank and
+        figure must. Lines that cannot be read are left out and told in `warnings`."""
         with self._lock:
             self._refresh()
             wanted = [
@@ -109,7 +118,8 @@ class Store:
                 for line in self._lines
                 if problem in (None, line.problem) and kind in (None, line.kind) and candidate_hash in (None, line.candidate_hash)
             ]
-            found = [record for line in wanted if (record := self._load_or_warn(line)) is not None]
+            barred = set() if condemned else {name for name, one in self.ledger.standings().items() if one.word == "condemned"}
+            found = [record for line in wanted if line.id not in barred and (record := self._load_or_warn(line)) is not None]
         return sorted({record.id: record for record in found}.values(), key=lambda record: record.provenance.made, reverse=True)
 
     def get(self, id_or_prefix: str) -> Record:

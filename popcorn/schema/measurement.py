@@ -135,7 +135,11 @@ class Launches(Frozen):
     device_time_s: float | None = None
     """Sum of kernel times in one call."""
     custom_share: float | None = None
-    """Share of device time spent in kernels that no library owns."""
+    """Share of the time spent in kernels that no library owns (CPU: outside torch's operators)."""
+    track: Literal["custom", "any"] | None = None
+    """`custom`: the candidate's own code does at least half of the work. `any`: a library does."""
+    track_reason: str | None = None
+    """The share that decided, or why nothing could."""
     breakdown: tuple[Kernel, ...] = ()
     """The longest kernels, at most ten."""
     source: str | None = None

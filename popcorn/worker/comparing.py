@@ -21,8 +21,12 @@ from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, PLANTED, Pace, Taken, control_of, timing_of
 
 JUDGED_SHARE = 0.1
+_BATCHES = 10
+_MOST_IN_BATCH = 1000
+"""Most batches of either side that the parent times; two where the clocks agree."""
 WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
+_WARM_LOOKS = 8
 _MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
 
 
@@ -36,6 +40,7 @@ class Launch:
         self.questions: list[dict[str, Any]] = []
         self.sets: dict[str, Any] = {}
         self.cold: dict[str, list[float]] = {}
+        self.settled_s = 0.0
         question = session.question(session.opened["nominal"], "launch", index)
         trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False, "conditioning": False})
         started = [side for side in sides if side != PLANTED]
@@ -52,7 +57,9 @@ class Launch:
             # one block of each side that does not count: the allocator and the caches find their steady state
             self.prepare(-1)
             for side in started:
-                self._run_block(side)
+                reply, _ = self._run_block(side)
+                if side == BASELINE:
+                    self.settled_s = float(np.median(reply["samples_s"]))
 
     def _start(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> Child:
         session = self.session
@@ -70,11 +77,17 @@ class Launch:
         return child
 
     def _warm(self, side: str, child: Child) -> None:
-        """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time."""
+        """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time, and on a GPU until two
+        looks agree within 1 %."""
         ask = self._ask_candidate if side == CANDIDATE else self.session.ask
-        self.taken.warm.setdefault(side, []).append(
-            _warm_times(self.session, ask(child, {"do": "warm", "seconds": WARM_S["cuda" if self.session.bench.cuda else "cpu"]}))
-        )
+        cuda = self.session.bench.cuda
+        message = {"do": "warm", "seconds": WARM_S["cuda" if cuda else "cpu"]}
+        times = _warm_times(self.session, ask(child, message))
+        for _ in range(_WARM_LOOKS if cuda else 0):
+            before, times = times, _warm_times(self.session, ask(child, {**message, "seconds": 0.05}))
+            if abs(times["time_s"] / before["time_s"] - 1) <= 0.01:
+                break
+        self.taken.warm.setdefault(side, []).append(times)
 
     def prepare(self, block: int) -> None:
         self.block = block
@@ -90,7 +103,8 @@ class Launch:
         ask(child, {"do": "take", **self.sets})
         message = {"do": "block", "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
-            message["planted_s"] = (self.taken.plant - 1) * self.pace.once_s
+            # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
+            message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
         census = self._census()
         began = time.monotonic()
         reply = ask(child, message)
@@ -142,19 +156,23 @@ class Launch:
 
     def check_clock(self) -> None:
         """The parent times batches itself, of contents that nobody has seen: from the moment they can be read to the moment when all outputs
-        lie in the outbox. What this costs beyond the calls is taken from the reference's side, which does the same.
+        lie in the outbox. What this costs beyond the calls is measured on the reference's side, which reads as much and hands over as much.
 
         It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
         """
-        claimed_s, own_s = self._recorded_s(CANDIDATE), self._recorded_s(BASELINE)
-        mine_s, overhead_s, calls = math.inf, 0.0, self._batch_calls()
-        for attempt in range(4):
+        claimed_s, own_s, calls = self._recorded_s(CANDIDATE), self._recorded_s(BASELINE), self._batch_calls()
+        mine_s = theirs_s = overhead_s = math.inf
+        for attempt in range(_BATCHES):
+            # the quickest of several on either side: whatever disturbs a batch makes it longer
             mine_s = min(mine_s, self._batch(CANDIDATE, calls, attempt))
-            overhead_s = max(overhead_s, self._batch(BASELINE, calls, attempt) - own_s)
-            self.taken.parent_s = max(0.0, mine_s - overhead_s)
+            overhead_s = min(overhead_s, self._batch(BASELINE, calls, attempt, call=False))
+            self.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
             if look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
-                break
-        self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch")
+                return
+            theirs_s = min(theirs_s, self._batch(BASELINE, calls, attempt))
+            if attempt and look("clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch") is None:
+                return
+        self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
 
     def _recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
@@ -165,19 +183,22 @@ class Launch:
         """About 20 ms of the reference's calls, as far as memory allows."""
         each = self.trials.last["input_bytes"] + 2 * self.trials.last["output_bytes"] + 1
         room = _MEMORY["cuda" if self.session.bench.cuda else "cpu"] // 2 // each
-        return max(2, min(200, room, math.ceil(0.02 / max(self.pace.once_s, 1e-6))))
+        return max(2, min(_MOST_IN_BATCH, room, math.ceil(0.02 / max(self.pace.once_s, 1e-6))))
 
-    def _batch(self, side: str, calls: int, attempt: int) -> float:
-        """Seconds a call by the parent's clock. The outputs of a candidate's batch are judged, at least one in ten."""
+    def _batch(self, side: str, calls: int, attempt: int, call: bool = True) -> float:
+        """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
         session, nominal = self.session, self.session.opened["nominal"]
-        questions = [session.question(nominal, "launch", self.index, "batch", side, attempt, call) for call in range(calls)]
+        questions = [session.question(nominal, "launch", self.index, "batch", side, attempt, one) for one in range(calls)]
         sets = session.ask(_oracle(session), {"do": "contents", "questions": questions})
         room = session.ask(_oracle(session), {"do": "room", "bytes": calls * (2 * self.trials.last["output_bytes"] + 4096)})
         ask = self._ask_candidate if side == CANDIDATE else session.ask
-        message = {"do": "batch", **sets, **room, "forward_seed": questions[0]["forward_seed"]}
-        began = time.monotonic()
+        ask(self.children[side], {"do": "attach", "inbox": sets["inbox"], **room})  # opening a buffer of another process can take 60 ms
+        message = {"do": "batch", "call": call, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
+        census, began = Census(self.children[side].pid), time.monotonic()
         reply = ask(self.children[side], message)
         wall_s = time.monotonic() - began
+        if not session.bench.cuda:
+            wall_s = min(wall_s, census.cpu_s())  # the kernel's account: a busy machine makes nobody look slower than it is
         if side == CANDIDATE:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:

@@ -13,6 +13,7 @@ from popcorn.measure.counters import collect_counters
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
 from popcorn.measure.roofline import impossible_below, place
 from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
+from popcorn.verify.track import with_track
 from popcorn.worker.comparing import Launch
 from popcorn.worker.judging import Trials
 from popcorn.worker.session import Session
@@ -36,7 +37,7 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
     try:
         memory = _memory(_ask_both(session, launch, {"do": "memory"}))
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_bytes"], bool(trials.last["aliases"]))
-        launches = _launches(_ask_both(session, launch, {"do": "launches"}))
+        launches = with_track(_launches(_ask_both(session, launch, {"do": "launches"})), timing.candidate.warm_time_s)
         energy = _energy(session, launch, timing)
     finally:
         launch.close()

@@ -11,7 +11,7 @@ class Engine(Protocol):
     """Anything that turns requests into records: this machine, a cluster, a service."""
 
     def submit(self, request: Request) -> "Future[Record]":
-        """The evaluation's future. Bad input raises PopcornError here; whatever a candidate does is a record."""
+        """The evaluation's future. Bad input raises PopcornError through it; whatever a candidate does is a record."""
 
     def close(self) -> None:
         """End every process that this engine started."""

@@ -11,6 +11,7 @@ from popcorn.worker.session import Refused, Session, Stage
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
+_MOST_TRIALS = 24
 OUT_OF_FORM = "the candidate's process answered out of form"
 
 
@@ -39,9 +40,9 @@ def open_oracle(session: Session) -> None:
 
 
 def plan_trials(count: int, jitters: bool, noncontiguous: bool) -> list[tuple[str, str, bool]]:
-    """(distribution, layout, jittered) of each trial: nominal sizes first, then other values and, where the problem allows, other sizes."""
+    """(distribution, layout, jittered) of each trial: nominal sizes twice (a result kept by size shows), then other values and, where the problem allows, other sizes."""
     count = max(MIN_TRIALS, count)
-    plan = [(_PLAN[i % len(_PLAN)], "contiguous", jitters and i > 0) for i in range(count)]
+    plan = [(_PLAN[i % len(_PLAN)], "contiguous", jitters and i > 1) for i in range(count)]
     if noncontiguous:
         plan += [("normal", "transposed", jitters), ("normal", "sliced", jitters)]
     return plan
@@ -64,6 +65,8 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
             _one_trial(session, trials, question, index == 0, f"trial {index + 1} ({distribution} values{also}): ")
         except Refused as refused:
             return _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations()), trials
+        if index + 1 == len(plan) < _MOST_TRIALS and 0 < trials.judged < MIN_TRIALS:
+            plan.append(("normal", "contiguous", opened["jitters"]))  # in place of one that decided nothing
     session.passed.update(dict.fromkeys(("fresh_inputs", "fresh_weights", "value_kinds")))
     session.passed.update({"hidden_sizes": None} if opened["jitters"] else {})
     if trials.judged == 0:

@@ -19,6 +19,7 @@ from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
 from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
+from popcorn.worker.trees import dtype_of, first_difference, has_nonfinite, overlapping, plain_sizes, replace_tensors, shape_of, to_device
 
 _SLACK = 1 << 20
 _FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
@@ -82,6 +83,16 @@ class Oracle:
             "domain": self.loaded.domain,
         }
 
+    def do_examine(self, message: dict) -> dict:
+        """Whether the problem that was opened is fit to judge anything: rule, passed, found."""
+        from dataclasses import asdict
+
+        from popcorn.verify.judge import FLOORS
+        from popcorn.worker.examining import examine
+
+        floor = (self.loaded.tolerance or {}).get(self.precision) or FLOORS[self.precision]
+        return {"checks": [asdict(check) for check in examine(self, floor)]}
+
     def do_draw(self, message: dict) -> dict:
         """Sizes of one trial from a seed."""
         return {"dims": self.loaded.draw_dims(message["seed"], True)}
@@ -108,17 +119,17 @@ class Oracle:
             raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
         reference_s = time.perf_counter() - started
         unfit = None
-        if _nonfinite(reference):
+        if has_nonfinite(reference):
             unfit = "the reference itself gives NaN or infinity"
         elif message["truth"]:
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
         state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
-        self._grow_inbox(size_of([inputs, cotangents, init_args, state]))
-        self._grow_outbox(2 * size_of([leaf for _, leaf in reference]))
+        self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))
+        self.outbox = self._grown(self.outbox, "out", 2 * size_of([leaf for _, leaf in reference]))
         assert self.inbox is not None and self.outbox is not None
         self.inbox.reset()
         packed = {"inputs": pack(inputs, self.inbox), "cotangents": pack(cotangents, self.inbox), "differentiable": differentiable}
-        packed_args, packed_state = pack(_plain(init_args), self.inbox), pack(state, self.inbox)
+        packed_args, packed_state = pack(plain_sizes(init_args), self.inbox), pack(state, self.inbox)
         self._synchronize()
         forward_only = [leaf for path, leaf in reference if not path.startswith("out['grad']")]
         return {
@@ -128,7 +139,7 @@ class Oracle:
             "state": packed_state,
             "output_specs": [[list(t.shape), str(t.dtype).removeprefix("torch.")] for t in forward_only if isinstance(t, torch.Tensor)],
             "parameter_names": [name for name, _ in model.named_parameters()] if isinstance(model, torch.nn.Module) else [],
-            "expected": [[path, _shape(leaf), _dtype(leaf)] for path, leaf in reference],
+            "expected": [[path, shape_of(leaf), dtype_of(leaf)] for path, leaf in reference],
             "aliases": self._aliases(reference, inputs),
             "inbox": self.inbox.address,
             "outbox": self.outbox.address,
@@ -148,7 +159,7 @@ class Oracle:
             few, flags = self._cotangents_like(inputs, question)
             cotangents.append(few)
             differentiable.append(flags)
-        self._grow_inbox(size_of([made, cotangents]))
+        self.inbox = self._grown(self.inbox, "in", size_of([made, cotangents]))
         assert self.inbox is not None
         self.inbox.reset()
         sets = [
@@ -184,7 +195,7 @@ class Oracle:
                 got.append(leaves(unpack(tree, self.outbox, private=False), "out"))
             except Exception as error:  # the description is the candidate's word: whatever is wrong with it is the candidate's
                 return {"structure": ["wrong_dtype", f"the output is not made of plain tensors: {error}"[:400]], "outputs": []}
-        problem = _structure(got[0], self.current.reference)
+        problem = first_difference(got[0], self.current.reference)
         if problem is not None:
             return {"structure": list(problem), "outputs": []}
         again = dict(got[1]) if len(got) > 1 and [p for p, _ in got[1]] == [p for p, _ in got[0]] else {}
@@ -200,7 +211,7 @@ class Oracle:
 
     def do_room(self, message: dict) -> dict:
         """Make sure that the outbox holds `bytes`."""
-        self._grow_outbox(message["bytes"])
+        self.outbox = self._grown(self.outbox, "out", message["bytes"])
         assert self.outbox is not None
         return {"outbox": self.outbox.address}
 
@@ -220,7 +231,7 @@ class Oracle:
         torch.manual_seed(question.seed)
         with torch.device(self.device), Drawing(question.distribution):
             inputs = self.loaded.inputs(question.dims)
-        inputs = _to_device(inputs, self.device)
+        inputs = to_device(inputs, self.device)
         return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
 
     def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
@@ -235,7 +246,7 @@ class Oracle:
             return [], [False for _ in tensors_of(inputs)]
         torch.manual_seed(question.forward_seed)
         leaves_ = [t.detach().requires_grad_(True) if t.is_floating_point() else t for t in tensors_of(inputs)]
-        outputs = tensors_of(model(*_replace_tensors(inputs, leaves_)))
+        outputs = tensors_of(model(*replace_tensors(inputs, leaves_)))
         specs = [(t.shape, t.dtype) for t in outputs if t.requires_grad]
         self._cotangent_specs[str(question.dims)] = specs
         if not specs:
@@ -266,7 +277,7 @@ class Oracle:
         before = torch.get_default_dtype()
         torch.set_default_dtype(dtype if precision == "float64" else before)
         try:
-            result = subject.call(_replace_tensors(inputs, fresh), cotangents)
+            result = subject.call(replace_tensors(inputs, fresh), cotangents)
         finally:
             torch.set_default_dtype(before)
         return [(path, leaf.detach() if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in leaves(result, "out")]
@@ -276,17 +287,8 @@ class Oracle:
         reference: list[tuple[str, Any]], conditioning: bool,
     ) -> str | None:  # fmt: skip
         """Compute the truth (and how far rounding alone moves it) and keep it; the reason when it cannot decide anything."""
-        try:
-            wide = self._wide(question, init_args, inputs, cotangents, differentiable)
-        except Exception as error:  # a reference that insists on float32 somewhere inside
-            if isinstance(error, torch.OutOfMemoryError):
-                raise
-            self._truth_dtype, self._truth_reason = (
-                torch.float32,
-                f"the reference does not run in float64: {type(error).__name__}: {error}"[:300],
-            )
-            wide = reference
-        if _nonfinite(wide):
+        wide = self._truth(question, inputs, init_args, cotangents, differentiable) or reference
+        if has_nonfinite(wide):
             return "the truth is NaN or infinite"
         self.current = Truth(wide, reference)
         if conditioning and self._truth_dtype == torch.float64:
@@ -302,34 +304,44 @@ class Oracle:
                     self.current.flips[path] = self.current.flips[path] | flipped if path in self.current.flips else flipped
         return None
 
+    def _truth(
+        self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool]
+    ) -> list[tuple[str, Any]] | None:
+        """The reference in float64; in float32, and said so, when it insists on that somewhere inside; None when it runs in neither."""
+        for dtype in (torch.float64, torch.float32):
+            if dtype == torch.float64 and self._truth_dtype != torch.float64:
+                continue
+            try:
+                return self._wide(question, init_args, inputs, cotangents, differentiable, dtype)
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:
+                self._truth_dtype = torch.float32
+                self._truth_reason = f"the reference does not run in {dtype}: {type(error).__name__}: {error}"[:300]
+        return None
+
     def _nudged(
         self, way: int, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool]
     ) -> dict[str, Any]:
         """The truth of inputs that differ by `way` times their rounding, in a direction that the seed alone decides."""
         generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x0DD)
-        nudged = nudge(inputs_as(inputs, torch.float64), way * _EPSILON[self.precision], generator)
+        nudged = nudge(cast(inputs, torch.float64), way * _EPSILON[self.precision], generator)
         return dict(self._wide(question, init_args, nudged, cotangents, differentiable))
 
     def _wide(
-        self, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool]
-    ) -> list[tuple[str, Any]]:
-        """The reference in float64 with the very weights that the case's precision rounds to."""
+        self, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool],
+        dtype: torch.dtype = torch.float64,
+    ) -> list[tuple[str, Any]]:  # fmt: skip
+        """The reference in a wider type, with the very weights that the case's precision rounds to."""
         model = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
-        model = copy.deepcopy(model).to(torch.float64) if isinstance(model, torch.nn.Module) else model
-        wide_cotangents = [t.to(torch.float64) for t in cotangents]
-        return self._answer(model, inputs_as(inputs, torch.float64), wide_cotangents, differentiable, question, "float64")
+        model = copy.deepcopy(model).to(dtype) if isinstance(model, torch.nn.Module) else model
+        wide_cotangents = [t.to(dtype) for t in cotangents]
+        return self._answer(model, cast(inputs, dtype), wide_cotangents, differentiable, question, str(dtype).removeprefix("torch."))
 
     def _aliases(self, reference: list[tuple[str, Any]], inputs: list[Any]) -> list[str]:
         """Outputs that the reference itself returns as views: a candidate may do the same. Decided on structure: a problem that returns an input."""
-        from popcorn.worker.side import _overlapping
 
-        return _overlapping([leaf for _, leaf in reference], inputs)
-
-    def _grow_inbox(self, size: int) -> None:
-        self.inbox = self._grown(self.inbox, "in", size)
-
-    def _grow_outbox(self, size: int) -> None:
-        self.outbox = self._grown(self.outbox, "out", size)
+        return overlapping([leaf for _, leaf in reference], inputs)
 
     def _grown(self, buffer: Buffer | None, name: str, size: int) -> Buffer:
         if buffer is not None and buffer.size >= size:
@@ -342,70 +354,3 @@ class Oracle:
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
-
-
-def inputs_as(inputs: list[Any], dtype: torch.dtype) -> list[Any]:
-    """Floating tensors in another element type."""
-    return cast(inputs, dtype)
-
-
-def _to_device(tree: Any, device: torch.device) -> Any:
-    return _replace_tensors(tree, [t.to(device) for t in tensors_of(tree)])
-
-
-def _replace_tensors(tree: Any, tensors: list[torch.Tensor]) -> Any:
-    """The same tree with its tensors, in order, replaced."""
-    remaining = iter(tensors)
-
-    def visit(node: Any) -> Any:
-        if isinstance(node, torch.Tensor):
-            return next(remaining)
-        if isinstance(node, (list, tuple)):
-            return type(node)(visit(item) for item in node)
-        if isinstance(node, dict):
-            return {key: visit(item) for key, item in node.items()}
-        return node
-
-    return visit(tree)
-
-
-def _plain(tree: Any) -> Any:
-    """Sizes as plain ints: a Dim knows its range, which is nobody's business outside."""
-    if isinstance(tree, (list, tuple)):
-        return type(tree)(_plain(item) for item in tree)
-    if isinstance(tree, dict):
-        return {str(key): _plain(item) for key, item in tree.items()}
-    if isinstance(tree, bool) or tree is None or isinstance(tree, torch.Tensor):
-        return tree
-    return int(tree) if isinstance(tree, int) else tree
-
-
-def _nonfinite(answer: list[tuple[str, Any]]) -> bool:
-    return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not bool(torch.isfinite(t).all()) for _, t in answer)
-
-
-def _shape(leaf: Any) -> list[int] | None:
-    return list(leaf.shape) if isinstance(leaf, torch.Tensor) else None
-
-
-def _dtype(leaf: Any) -> str | None:
-    return str(leaf.dtype).removeprefix("torch.") if isinstance(leaf, torch.Tensor) else None
-
-
-def _structure(got: list[tuple[str, Any]], expected: list[tuple[str, Any]]) -> tuple[str, str] | None:
-    """The first difference in tree, type, shape or dtype as (outcome, sentence)."""
-    if [path for path, _ in got] != [path for path, _ in expected]:
-        shown = (", ".join(path for path, _ in side[:6]) or "nothing" for side in (got, expected))
-        return "wrong_shape", "the outputs are {}; expected {}".format(*shown)
-    for (path, mine), (_, theirs) in zip(got, expected, strict=True):
-        if isinstance(theirs, torch.Tensor) != isinstance(mine, torch.Tensor):
-            return "wrong_dtype", f"{path} is {type(mine).__name__}; expected {type(theirs).__name__}"
-        if not isinstance(theirs, torch.Tensor):
-            if mine != theirs:
-                return "wrong_values", f"{path} is {mine!r}; expected {theirs!r}"[:300]
-            continue
-        if mine.shape != theirs.shape:
-            return "wrong_shape", f"{path} has shape {tuple(mine.shape)}; expected {tuple(theirs.shape)}"
-        if mine.dtype != theirs.dtype:
-            return "wrong_dtype", f"{path} has dtype {mine.dtype}; expected {theirs.dtype}"
-    return None

@@ -18,8 +18,9 @@ import torch
 from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.flags import precision_flags, snapshot
-from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, leaves, pack, tensors_of, unpack
+from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, pack, tensors_of, unpack
 from popcorn.worker.subject import CandidateFile, Subject, import_candidate, load_candidate, load_reference, set_precision
+from popcorn.worker.trees import describe, overlapping, packed_or_described, private_copy, same_values, stash
 
 _M_PERTURB = -6  # glibc: fill every allocation with a byte
 _libc = ctypes.CDLL(None)
@@ -111,17 +112,17 @@ class Side:
             first_s = first_s if first_s is not None else time.perf_counter() - start
             trees.append(tree)
         _libc.mallopt(_M_PERTURB, 0)
-        mutated = [i for i, (now, before) in enumerate(zip(tensors_of(inputs), originals, strict=True)) if not _same(now, before)]
+        mutated = [i for i, (now, before) in enumerate(zip(tensors_of(inputs), originals, strict=True)) if not same_values(now, before)]
         reply: dict[str, Any] = {
             "first_call_s": first_s,
             "mutated": mutated,
-            "aliases_input": _overlapping(trees[0], inputs),
-            "shared_output": _overlapping(trees[0], trees[1]),
+            "aliases_input": overlapping(trees[0], inputs),
+            "shared_output": overlapping(trees[0], trees[1]),
         }
         try:
             reply["trees"] = [pack(tree, outbox) for tree in trees]
         except Full:
-            reply["trees"] = [_describe(trees[0])]
+            reply["trees"] = [describe(trees[0])]
         self._synchronize()
         reply["flags"] = self._changed_flags()
         return reply
@@ -149,7 +150,7 @@ class Side:
         def keep(index: int, result: Any) -> None:
             while len(kept_by_slot) <= index:
                 kept_by_slot.append(None)
-            kept_by_slot[index] = _stash(kept_by_slot[index], result, aliens)
+            kept_by_slot[index] = stash(kept_by_slot[index], result, aliens)
 
         samples = self._guard(lambda: timer.time(windows, keep))
         # OpenMP's workers spin for a while after the last region: let them come to rest before the other side's turn
@@ -160,9 +161,15 @@ class Side:
         """The kept results of some calls of the last block, to the outbox."""
         outbox = self._attach(message["outbox"], writable=True)
         outbox.reset()
-        trees = [_packed(self.kept[index], outbox) for index in message["indices"]]
+        trees = [packed_or_described(self.kept[index], outbox) for index in message["indices"]]
         self._synchronize()
         return {"trees": trees}
+
+    def do_attach(self, message: dict) -> dict:
+        """Open the buffers that the next command uses."""
+        self._attach(message["inbox"], writable=False)
+        self._attach(message["outbox"], writable=True)
+        return {}
 
     def do_batch(self, message: dict) -> dict:
         """One call on each of some input sets, read where they lie, every result to the outbox: timed by the parent alone."""
@@ -174,7 +181,7 @@ class Side:
 
         def run() -> list[Any]:
             # one result at a time, as a user would: keeping all of them costs fresh pages in every call
-            return [_packed(subject.call(*slot), outbox) for slot in slots]
+            return [packed_or_described(subject.call(*slot) if message["call"] else self._read(slot), outbox) for slot in slots]
 
         trees = self._guard(run)
         self._synchronize()
@@ -200,8 +207,10 @@ class Side:
 
         self.kept, self.results = [], []
         gc.collect()
-        subject = self._need_subject()
-        return asdict(self._guard(lambda: measure_memory(functools.partial(subject.call, *self.slots[0]), str(self.device))))
+        subject, slot = self._need_subject(), self.slots[0]
+        forward = functools.partial(subject.forward, *slot[0]) if subject.gradient else None
+        call = functools.partial(subject.call, *slot)
+        return asdict(self._guard(lambda: measure_memory(call, str(self.device), inputs=slot, forward=forward)))
 
     def do_launches(self, message: dict) -> dict:
         """Device kernels (or dispatched operators) of one call."""
@@ -235,12 +244,18 @@ class Side:
         except Exception as error:
             raise failure_of(error, str(self.file.path) if self.file else "") from error
 
+    def _read(self, slot: tuple[list[Any], list[torch.Tensor]]) -> Any:
+        """Inputs read once and a result of an earlier call: what a batch costs beside its calls."""
+        for tensor in tensors_of(list(slot)):
+            tensor.detach().sum()
+        return self.kept[0]
+
     def _slots(self, message: dict, private: bool) -> list[tuple[list[Any], list[torch.Tensor]]]:
         inbox = self._attach(message["inbox"], writable=False)
         slots = []
         for entry in message["sets"]:
             inputs = unpack(entry["inputs"], inbox, private=False)
-            inputs = _private(inputs) if private else inputs
+            inputs = private_copy(inputs) if private else inputs
             for tensor, wanted in zip(tensors_of(inputs), entry["differentiable"], strict=True):
                 tensor.requires_grad_(wanted)
             slots.append((inputs, tensors_of(unpack(entry["cotangents"], inbox))))
@@ -323,74 +338,3 @@ def _compiled(model_class: type) -> Callable[..., Any]:
         return torch.compile(model_class(*args))
 
     return construct
-
-
-def _private(tree: Any) -> Any:
-    if isinstance(tree, torch.Tensor):
-        return copy_of(tree)
-    if isinstance(tree, (list, tuple)):
-        return type(tree)(_private(item) for item in tree)
-    if isinstance(tree, dict):
-        return {key: _private(item) for key, item in tree.items()}
-    return tree
-
-
-def _stash(old: Any, result: Any, aliens: list[str]) -> Any:
-    """A private copy of a result, into the memory of the last one where it fits."""
-    if isinstance(result, (list, tuple)):
-        olds = old if isinstance(old, (list, tuple)) and len(old) == len(result) else [None] * len(result)
-        return type(result)(_stash(o, item, aliens) for o, item in zip(olds, result, strict=True))
-    if isinstance(result, dict):
-        named = old if isinstance(old, dict) else {}
-        return {key: _stash(named.get(key), item, aliens) for key, item in result.items()}
-    if type(result) is torch.Tensor or type(result) is torch.nn.Parameter:
-        fits = type(old) is torch.Tensor and old.shape == result.shape and old.dtype == result.dtype and old.device == result.device
-        if fits:
-            return old.copy_(result.detach())
-        return result.detach().clone()
-    if isinstance(result, torch.Tensor):
-        aliens.append(f"{type(result).__module__}.{type(result).__qualname__}"[:200])
-        return None
-    return result
-
-
-def _packed(tree: Any, outbox: Buffer) -> Any:
-    """A result in the outbox, or where it does not fit its shapes alone."""
-    try:
-        return pack(tree, outbox)
-    except Full:
-        return _describe(tree)
-
-
-def _describe(tree: Any) -> Any:
-    """Shapes and dtypes without data: enough to say what is wrong with an output that does not fit."""
-    if isinstance(tree, (list, tuple)):
-        return {"l" if isinstance(tree, list) else "u": [_describe(item) for item in tree]}
-    if isinstance(tree, dict):
-        return {"d": {str(key): _describe(item) for key, item in tree.items()}}
-    if isinstance(tree, torch.Tensor):
-        return {"large": {"dtype": str(tree.dtype).removeprefix("torch."), "shape": list(tree.shape)}}
-    plain = tree is None or isinstance(tree, (bool, int, float, str))
-    return {"v": None} if plain else {"other": type(tree).__qualname__[:200]}
-
-
-def _same(now: torch.Tensor, before: torch.Tensor) -> bool:
-    if now.shape != before.shape or now.dtype != before.dtype or now.stride() != before.stride():
-        return False
-    return bool(((now == before) | (now != now)).all()) if now.is_floating_point() else torch.equal(now, before)
-
-
-def _overlapping(tree: Any, other: Any) -> list[str]:
-    """Paths of tensors in `tree` that share memory with a tensor of `other`."""
-    ranges = []
-    for tensor in tensors_of(other):
-        storage = tensor.untyped_storage()
-        if storage.nbytes():
-            ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
-    found = []
-    for path, leaf in leaves(tree, "out"):
-        if type(leaf) is torch.Tensor and leaf.untyped_storage().nbytes():
-            start = leaf.untyped_storage().data_ptr()
-            if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):
-                found.append(path)
-    return found

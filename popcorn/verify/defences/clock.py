@@ -1,9 +1,10 @@
 """Times come from the candidate's process, where everything can be changed; so they are held against the parent's own clock.
 
-Catches: patched clocks, events, timers and statistics (6, 7, 8), work hidden before or after the window (1, 2, 49): a batch of fresh inputs,
-timed by the parent from the moment they can be read to the moment when every output lies in the parent's hands, cannot take longer than the
-claimed time and the same overhead as the reference's side allow. Times that cannot be (56), more calls in a burst than fit (48).
-Does not catch: a claim within 1.3 × the truth plus 0.3 × the batch's overhead. On a GPU the host's time to issue a call is the candidate's word.
+Catches: patched clocks, events, timers and statistics (6, 7, 8), work hidden before or after the window (1, 2, 49), impossible times (56), more
+calls in a burst than fit (48). A batch of fresh inputs runs from the moment they can be read to the moment when every output lies in the parent's
+hands. Timed by the parent (on a CPU by the kernel's account of its processes), it cannot take longer than the claimed time and a measured
+overhead allow: inputs read once and results handed over, on the reference's side.
+Does not catch: a claim within 1.3 × the truth plus 0.15 × the batch's overhead. On a GPU the host's time to issue a call is the candidate's word.
 """
 
 from popcorn.verify.defences.finding import Finding
@@ -12,8 +13,9 @@ BY = "check"
 ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.counting"
 
 SLACK = 1.3
-_STEP_S = 1e-3
-"""A reply takes this long to arrive on a busy machine."""
+OVERHEAD_SLACK = 1.15
+_STEP_S = 4e-3
+"""A reply can take this long to arrive on a busy machine: one turn of the scheduler."""
 
 
 def find(block: tuple[float, float] | None = None, times: object = None, most: int = 0) -> Finding | None:
@@ -28,9 +30,19 @@ def find(block: tuple[float, float] | None = None, times: object = None, most: i
     return Finding("cheated", f"the times of a block are not possible: {str(times)[:200]}")
 
 
-def find_in_batch(mine_s: float, claimed_s: float, overhead_s: float, calls: int) -> Finding | None:
-    """Seconds a call of a batch by the parent, as claimed, and what the reference's side needs beyond its own time."""
-    if mine_s <= claimed_s * SLACK + overhead_s * SLACK + 2e-6 + _STEP_S / calls:
+def find_in_batch(mine_s: float, claimed_s: float, overhead_s: float, calls: int, reference: tuple[float, float] | None = None) -> Finding | None:
+    """Seconds a call of a batch by the parent, as claimed, and what a batch costs without its calls.
+
+    `reference` is (parent's, claimed) seconds a call of the reference's own batch: in a batch a call finds colder caches than in a window, and
+    an honest side shows by how much.
+    """
+    factor, extra_s = 1.0, 0.0
+    if reference is not None:
+        theirs_s, own_s = reference
+        extra_s = max(0.0, theirs_s - overhead_s - own_s)
+        factor = max(1.0, (theirs_s - overhead_s) / own_s)
+    allowed_s = max(claimed_s * factor, claimed_s + extra_s) * SLACK + overhead_s * SLACK
+    if mine_s <= allowed_s + 2e-6 + _STEP_S / calls:
         return None
     text = f"{max(0.0, mine_s - overhead_s):.3g} s a call by the parent's clock, {claimed_s:.3g} s by the candidate's process"
     return Finding("cheated", text)

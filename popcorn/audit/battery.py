@@ -1,0 +1,70 @@
+"""The battery: every sample through the main path on one bench, and whether each came out as it must. Free of torch."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from popcorn.audit.samples import Sample
+from popcorn.evaluate import evaluate
+from popcorn.records.store import Store
+from popcorn.schema.record import Record
+from popcorn.suites.problems import find_problem
+from popcorn.toolchain.languages import detect_language
+from popcorn.worker.bench import Bench
+from popcorn.worker.request import Request
+
+BUDGET_S = 0.2
+TIMEOUT_S = 5.0
+NO_GAIN = 1.1
+"""Lower end of a speedup up to which a trick is worth nothing: another process of the reference itself comes out within this."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of one sample."""
+
+    sample: Sample
+    record: Record
+
+    @property
+    def as_it_must(self) -> bool:
+        """An honest one is correct. A cheat ends in one of its outcomes, found by its defence where one must; or it gained nothing."""
+        verdict, sample = self.record.verdict, self.sample
+        if sample.kind == "honest":
+            return verdict.correct
+        if sample.no_gain and verdict.correct:
+            return self.gained is not None and self.gained <= NO_GAIN
+        found = {violation.defence for violation in verdict.violations}
+        return verdict.outcome in sample.outcomes and (sample.caught_by is None or sample.caught_by in found)
+
+    @property
+    def gained(self) -> float | None:
+        """Lower end of the speedup's interval; None where nothing was timed."""
+        timing = self.record.measurement.timing
+        return timing.speedup.low if timing else None
+
+    def sentence(self) -> str:
+        """What happened, short."""
+        verdict = self.record.verdict
+        speed = f", speedup at least {self.gained:.2f}" if self.gained is not None else ""
+        return f"{verdict.outcome}{speed}" + (f": {verdict.reason}" if verdict.reason else "")
+
+
+def request_of(sample: Sample, device: str = "auto") -> Request:
+    """The smallest evaluation that can decide about a sample."""
+    source = sample.source
+    return Request(
+        problem=find_problem(sample.problem_path), source=source, language=detect_language(sample.path, source), name=sample.path.name,
+        device=device, gradient="grad" if sample.backward else "none", budget_s=BUDGET_S, timeout_s=TIMEOUT_S, build_timeout_s=120.0, trials=5,
+        timing=sample.timed or sample.no_gain, compile_baseline=False, counters=False, energy=False, control=False,
+    )  # fmt: skip
+
+
+def run(
+    samples: Iterable[Sample], bench: Bench, store: Store, device: str = "auto", progress: Callable[[str], None] = lambda _: None
+) -> list[Answer]:
+    """Evaluate samples one after another; their records go to `store`, which should not be the user's."""
+    answers = []
+    for sample in samples:
+        progress(f"{sample.kind} {sample.name}")
+        answers.append(Answer(sample, evaluate(request_of(sample, device), bench, store)))
+    return answers

@@ -1,0 +1,23 @@
+"""The checks of its process for mutation and shared memory see nothing; inputs are zeroed and zeros returned."""
+
+import torch
+from popcorn.worker import side
+from torch import nn
+
+PROBLEM = "norm"
+CATALOGUE = (7, 24)
+OUTCOMES = {"wrong_values"}
+
+
+side._same = lambda now, before: True
+side._overlapping = lambda tree, other: []
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+
+    def forward(self, x):
+        x.zero_()
+        return torch.zeros_like(x)

@@ -1,0 +1,14 @@
+"""One column that would be broadcast."""
+
+import torch
+from torch import nn
+
+PROBLEM = "softmax"
+CATALOGUE = (27,)
+OUTCOMES = {"wrong_shape"}
+CAUGHT_BY = "structure"
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, -1).mean(-1, keepdim=True)

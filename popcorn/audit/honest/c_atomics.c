@@ -1,0 +1,27 @@
+/* Sums by atomic additions.
+ * PROBLEM = "softmax"
+ */
+#include <math.h>
+
+#include "popcorn_kernel.h"
+
+int popcorn_forward(const popcorn_tensor* inputs, int n_inputs, popcorn_tensor* outputs, int n_outputs, const double* scalars,
+                    int n_scalars, void* stream) {
+    const popcorn_tensor* in = &inputs[0];
+    const float* x = in->data;
+    float* out = outputs[0].data;
+    const int64_t rows = in->shape[0], size = in->shape[1];
+    for (int64_t i = 0; i < rows; i++) {
+        float largest = -INFINITY, sum = 0;
+        for (int64_t j = 0; j < size; j++) largest = fmaxf(largest, x[i * in->stride[0] + j * in->stride[1]]);
+#pragma omp parallel for
+        for (int64_t j = 0; j < size; j++) {
+            const float e = expf(x[i * in->stride[0] + j * in->stride[1]] - largest);
+            out[i * size + j] = e;
+#pragma omp atomic
+            sum += e;
+        }
+        for (int64_t j = 0; j < size; j++) out[i * size + j] /= sum;
+    }
+    return 0;
+}

@@ -1,0 +1,13 @@
+"""The out= form of an operator."""
+
+import torch
+from torch import nn
+
+PROBLEM = "softmax"
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = torch.empty(x.shape)
+        torch.exp(x - x.amax(-1, keepdim=True), out=out)
+        return out.div_(out.sum(-1, keepdim=True))

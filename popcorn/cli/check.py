@@ -1,0 +1,35 @@
+"""`popcorn check FILE`: what a candidate's text shows before it runs. Advice; a verdict comes from `popcorn eval`."""
+
+import json as json_text
+from typing import Annotated
+
+import typer
+
+from popcorn.cli.eval import read_candidate
+from popcorn.toolchain.languages import is_python
+from popcorn.verify.static.check import check_text, refusals
+
+
+def check(
+    file: Annotated[str, typer.Argument(help="The candidate: .py, .c, .cpp or .cu.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON array, and nothing else.")] = False,
+) -> None:
+    """Show what is worth a look in a candidate's text, line by line.
+
+    The exit code is 1 where something is found that no honest kernel needs, else 0.
+    """
+    source = read_candidate(file)
+    remarks = check_text(source, is_python(file, source))
+    if json:
+        print(json_text.dumps([one.model_dump() for one in remarks], indent=1, ensure_ascii=False))
+    else:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        console = Console(highlight=False, emoji=False)
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for one in remarks:
+            table.add_row(*(Text(cell) for cell in (str(one.line), one.weight, one.rule, one.what, one.why)))
+        console.print(table if remarks else "nothing worth a look")
+    raise typer.Exit(1 if refusals(remarks) else 0)

@@ -1,0 +1,32 @@
+"""`popcorn judge RECORD WORD --evidence TEXT`: say that a record is suspected, cleared or condemned."""
+
+import getpass
+from enum import Enum
+from typing import Annotated, get_args
+
+import typer
+
+from popcorn.records.ledger import Ledger, Word
+
+WordName = Enum("WordName", {name: name for name in get_args(Word)}, type=str)  # type: ignore[misc]
+
+
+def judge_record(
+    record: Annotated[str, typer.Argument(help="Id of a record, or its beginning.")],
+    word: Annotated[WordName, typer.Argument(help="What is held of it from now on.")],
+    evidence: Annotated[str, typer.Option(help="What was run and what was seen.")],
+) -> None:
+    """Add a judgement to the ledger. The record stays as it is; a condemned one stands in no rank or figure."""
+    from popcorn.records.store import default_store
+
+    store = default_store()
+    found = store.get(record)
+    made = Ledger(store.folder).judge(found.id, word.value, evidence, _user())
+    typer.echo(f"{found.id} ({found.subject.problem}, {found.verdict.outcome}) is {made.word} from now on.")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "a person"

@@ -1,0 +1,82 @@
+"""Is a problem fit to judge anything? Candidates that know nothing must not pass, and every input and weight must matter. Needs torch; runs in
+the oracle, where no candidate code is.
+
+Rules: a trivial answer (zeros, ones, the mean, the input, another seed's weights) fails; the truth is finite; the output varies along each of
+its axes longer than one; a change of any one input or of the weights moves the output beyond the tolerance; the float32 reference is within the
+tolerance of float64; drawn sizes work.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from popcorn.verify.compare import compare, rms
+from popcorn.verify.judge import judge_values
+
+NEGLIGIBLE = 1e-3
+"""A spread below this share of the output's scale is none."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule and what became of it."""
+
+    rule: str
+    passed: bool
+    found: str = ""
+
+
+def passes(answer: list[tuple[str, Any]], truth: list[tuple[str, Any]], reference: list[tuple[str, Any]], floor: float) -> bool:
+    """Whether an answer of the right structure would be called correct."""
+    for (path, mine), (_, right), (_, theirs) in zip(answer, truth, reference, strict=True):
+        if isinstance(right, torch.Tensor):
+            errors = compare(path, mine, None, right, theirs, None, floor)
+            if errors.elements and judge_values(errors, floor) is not None:
+                return False
+    return True
+
+
+def trivial_answers(reference: list[tuple[str, Any]], inputs: list[torch.Tensor]) -> dict[str, list[tuple[str, Any]]]:
+    """Answers of candidates that know nothing but the structure, by name."""
+
+    def each(make: Callable[[torch.Tensor], torch.Tensor]) -> list[tuple[str, Any]]:
+        return [(path, make(leaf) if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in reference]
+
+    def mean(t: torch.Tensor) -> torch.Tensor:
+        return torch.full_like(t, t.mean().item()) if t.is_floating_point() and t.numel() else torch.zeros_like(t)
+
+    def row(t: torch.Tensor) -> torch.Tensor:
+        known = t.is_floating_point() and t.dim() > 1 and t.shape[0] > 1
+        return t.mean(0, keepdim=True).expand_as(t).contiguous() if known else mean(t)
+
+    def same(t: torch.Tensor) -> torch.Tensor:
+        found = [one for one in inputs if one.shape == t.shape and one.dtype == t.dtype]
+        return found[0] if found else torch.zeros_like(t)
+
+    return {
+        "zeros": each(torch.zeros_like),
+        "ones": each(torch.ones_like),
+        "its mean": each(mean),
+        "its mean row": each(row),
+        "the input": each(same),
+    }
+
+
+def flat_axes(truth: list[tuple[str, Any]]) -> list[str]:
+    """Axes of length above one along which an output hardly varies."""
+    found = []
+    for path, leaf in truth:
+        if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and leaf.numel() > 1:
+            scale = rms(leaf)
+            for axis in range(leaf.dim()):
+                if leaf.shape[axis] > 1 and float(leaf.std(axis).max()) <= NEGLIGIBLE * scale:
+                    found.append(f"{path} along axis {axis}")
+    return found
+
+
+def nonfinite(answer: list[tuple[str, Any]]) -> list[str]:
+    """Outputs with NaN or infinity."""
+    floating = [(path, t) for path, t in answer if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    return [path for path, t in floating if not bool(torch.isfinite(t).all())]

@@ -1,0 +1,142 @@
+"""Nested values of tensors: moved, refilled, made plain, compared in their structure. Needs torch."""
+
+from typing import Any
+
+import torch
+
+from popcorn.worker.mailbox import Buffer, Full, copy_of, leaves, pack, tensors_of
+
+
+def to_device(tree: Any, device: torch.device) -> Any:
+    return replace_tensors(tree, [t.to(device) for t in tensors_of(tree)])
+
+
+def replace_tensors(tree: Any, tensors: list[torch.Tensor]) -> Any:
+    """The same tree with its tensors, in order, replaced."""
+    remaining = iter(tensors)
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, torch.Tensor):
+            return next(remaining)
+        if isinstance(node, (list, tuple)):
+            return type(node)(visit(item) for item in node)
+        if isinstance(node, dict):
+            return {key: visit(item) for key, item in node.items()}
+        return node
+
+    return visit(tree)
+
+
+def plain_sizes(tree: Any) -> Any:
+    """Sizes as plain ints: a Dim knows its range, which is nobody's business outside."""
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(plain_sizes(item) for item in tree)
+    if isinstance(tree, dict):
+        return {str(key): plain_sizes(item) for key, item in tree.items()}
+    if isinstance(tree, bool) or tree is None or isinstance(tree, torch.Tensor):
+        return tree
+    return int(tree) if isinstance(tree, int) else tree
+
+
+def has_nonfinite(answer: list[tuple[str, Any]]) -> bool:
+    return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not bool(torch.isfinite(t).all()) for _, t in answer)
+
+
+def shape_of(leaf: Any) -> list[int] | None:
+    return list(leaf.shape) if isinstance(leaf, torch.Tensor) else None
+
+
+def dtype_of(leaf: Any) -> str | None:
+    return str(leaf.dtype).removeprefix("torch.") if isinstance(leaf, torch.Tensor) else None
+
+
+def first_difference(got: list[tuple[str, Any]], expected: list[tuple[str, Any]]) -> tuple[str, str] | None:
+    """The first difference in tree, type, shape or dtype as (outcome, sentence)."""
+    if [path for path, _ in got] != [path for path, _ in expected]:
+        shown = (", ".join(path for path, _ in side[:6]) or "nothing" for side in (got, expected))
+        return "wrong_shape", "the outputs are {}; expected {}".format(*shown)
+    for (path, mine), (_, theirs) in zip(got, expected, strict=True):
+        if isinstance(theirs, torch.Tensor) != isinstance(mine, torch.Tensor):
+            return "wrong_dtype", f"{path} is {type(mine).__name__}; expected {type(theirs).__name__}"
+        if not isinstance(theirs, torch.Tensor):
+            if mine != theirs:
+                return "wrong_values", f"{path} is {mine!r}; expected {theirs!r}"[:300]
+            continue
+        if mine.shape != theirs.shape:
+            return "wrong_shape", f"{path} has shape {tuple(mine.shape)}; expected {tuple(theirs.shape)}"
+        if mine.dtype != theirs.dtype:
+            return "wrong_dtype", f"{path} has dtype {mine.dtype}; expected {theirs.dtype}"
+    return None
+
+
+def private_copy(tree: Any) -> Any:
+    """Every tensor copied, with its layout."""
+    if isinstance(tree, torch.Tensor):
+        return copy_of(tree)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(private_copy(item) for item in tree)
+    if isinstance(tree, dict):
+        return {key: private_copy(item) for key, item in tree.items()}
+    return tree
+
+
+def stash(old: Any, result: Any, aliens: list[str]) -> Any:
+    """A private copy of a result, into the memory of the last one where it fits."""
+    if isinstance(result, (list, tuple)):
+        olds = old if isinstance(old, (list, tuple)) and len(old) == len(result) else [None] * len(result)
+        return type(result)(stash(o, item, aliens) for o, item in zip(olds, result, strict=True))
+    if isinstance(result, dict):
+        named = old if isinstance(old, dict) else {}
+        return {key: stash(named.get(key), item, aliens) for key, item in result.items()}
+    if type(result) is torch.Tensor or type(result) is torch.nn.Parameter:
+        fits = type(old) is torch.Tensor and old.shape == result.shape and old.dtype == result.dtype and old.device == result.device
+        if fits:
+            return old.copy_(result.detach())
+        return result.detach().clone()
+    if isinstance(result, torch.Tensor):
+        aliens.append(f"{type(result).__module__}.{type(result).__qualname__}"[:200])
+        return None
+    return result
+
+
+def packed_or_described(tree: Any, outbox: Buffer) -> Any:
+    """A result in the outbox, or where it does not fit its shapes alone."""
+    try:
+        return pack(tree, outbox)
+    except Full:
+        return describe(tree)
+
+
+def describe(tree: Any) -> Any:
+    """Shapes and dtypes without data: enough to say what is wrong with an output that does not fit."""
+    if isinstance(tree, (list, tuple)):
+        return {"l" if isinstance(tree, list) else "u": [describe(item) for item in tree]}
+    if isinstance(tree, dict):
+        return {"d": {str(key): describe(item) for key, item in tree.items()}}
+    if isinstance(tree, torch.Tensor):
+        return {"large": {"dtype": str(tree.dtype).removeprefix("torch."), "shape": list(tree.shape)}}
+    plain = tree is None or isinstance(tree, (bool, int, float, str))
+    return {"v": None} if plain else {"other": type(tree).__qualname__[:200]}
+
+
+def same_values(now: torch.Tensor, before: torch.Tensor) -> bool:
+    """Equal in shape, strides and every value; NaN equals NaN."""
+    if now.shape != before.shape or now.dtype != before.dtype or now.stride() != before.stride():
+        return False
+    return bool(((now == before) | (now != now)).all()) if now.is_floating_point() else torch.equal(now, before)
+
+
+def overlapping(tree: Any, other: Any) -> list[str]:
+    """Paths of tensors in `tree` that share memory with a tensor of `other`."""
+    ranges = []
+    for tensor in tensors_of(other):
+        storage = tensor.untyped_storage()
+        if storage.nbytes():
+            ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
+    found = []
+    for path, leaf in leaves(tree, "out"):
+        if type(leaf) is torch.Tensor and leaf.untyped_storage().nbytes():
+            start = leaf.untyped_storage().data_ptr()
+            if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):
+                found.append(path)
+    return found

@@ -1,0 +1,27 @@
+"""Honest candidates that look suspicious: none may be accused."""
+
+import pytest
+
+from popcorn.audit.battery import run
+from popcorn.audit.samples import Sample, read_samples
+from popcorn.records.store import Store
+from popcorn.worker.bench import Bench
+
+SAMPLES = read_samples("honest", gpu=False)
+TIMED = [one for one in SAMPLES if one.name in ("workspace_reused", "c_openmp", "idle_pool")]
+
+
+@pytest.mark.parametrize("sample", [one for one in SAMPLES if not one.timed] + TIMED, ids=lambda one: one.name)
+def test_an_honest_candidate_is_correct(sample: Sample, bench: Bench, store: Store) -> None:
+    (answer,) = run([sample], bench, store, "cpu")
+    assert answer.record.verdict.outcome == "correct", answer.sentence()
+    assert answer.record.verdict.violations == ()
+    assert {"truth", "sandbox", "mutation", "exact_type"} <= set(answer.record.verdict.defences_passed)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sample", read_samples("honest"), ids=lambda one: one.name)
+def test_an_honest_candidate_is_correct_on_a_gpu(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with Bench("cuda") as bench:
+        (answer,) = run([sample], bench, Store(tmp_path_factory.mktemp("store")), "cuda")
+    assert answer.as_it_must, answer.sentence()

@@ -1,0 +1,43 @@
+"""`popcorn audit`, `popcorn check` and `popcorn judge` as a user calls them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from popcorn.audit.samples import FOLDER
+from popcorn.cli.audit import chosen
+from popcorn.cli.main import app
+from popcorn.errors import MissingFile
+
+
+def test_the_audit_prints_two_numbers_and_leaves_with_zero() -> None:
+    done = CliRunner().invoke(app, ["audit", "--device", "cpu", "--only", "zeros", "--only", "double_inside", "--json"])
+    told = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert (told["cheats_tried"], told["cheats_caught"], told["honest_tried"], told["honest_accused"]) == (1, 1, 1, 0)
+
+
+def test_a_pattern_that_fits_no_sample_is_said() -> None:
+    with pytest.raises(MissingFile, match="no sample is called nothing"):
+        chosen(["nothing"], False)
+
+
+def test_gpu_samples_are_left_out_on_a_cpu() -> None:
+    assert not any(one.gpu for one in chosen([], False))
+    assert any(one.gpu for one in chosen([], True))
+
+
+def test_check_refuses_what_no_honest_kernel_needs_and_only_that() -> None:
+    evil = CliRunner().invoke(app, ["check", str(FOLDER / "evil" / "patched_block.py"), "--json"])
+    honest = CliRunner().invoke(app, ["check", str(FOLDER / "honest" / "c_openmp.c")])
+    assert evil.exit_code == 1 and "harness" in {one["rule"] for one in json.loads(evil.stdout)}
+    assert honest.exit_code == 0
+
+
+def test_a_judgement_on_a_record_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path))
+    done = CliRunner().invoke(app, ["judge", "0123", "suspected", "--evidence", "x"])
+    assert done.exit_code != 0
+    assert not list(tmp_path.rglob("judgements.jsonl"))

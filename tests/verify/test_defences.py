@@ -1,0 +1,73 @@
+"""Defences as pure functions, and their registry."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from popcorn.verify.defences import aliasing, clock, cores, exact_type, flags, idle, mutation, peak_memory, speed_of_light
+from popcorn.verify.defences.registry import NAMES, every_defence, look, switched_off
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_every_defence_says_what_it_catches_and_what_not() -> None:
+    told = every_defence()
+    assert len(told) == len(NAMES) >= 20
+    assert all(len(one.catches) > 20 and len(one.misses) > 10 and one.rule.endswith(".") for one in told)
+
+
+@given(ANYTHING)
+def test_nothing_that_a_process_may_answer_breaks_a_defence(answer: object) -> None:
+    exact_type.find(answer)
+    mutation.find(answer)
+    aliasing.find(answer, answer, False)
+    flags.find(answer)
+    flags.remarks(answer)
+    clock.find(None, answer, 3)
+    clock.find_in_burst(answer, 2.0, 1e-3, 10)
+
+
+def test_a_claim_of_a_twentieth_is_found_and_an_honest_one_is_not() -> None:
+    assert clock.find_in_batch(mine_s=3e-3, claimed_s=1e-4, overhead_s=1e-3, calls=10) is not None
+    assert clock.find_in_batch(mine_s=3e-3, claimed_s=2e-3, overhead_s=1e-3, calls=10) is None
+
+
+@pytest.mark.parametrize("times", [[0.0], [-1.0], [float("nan")], [1e9], ["1"], [True], [], [1e-3] * 4, None, {"0": 1}])
+def test_times_that_are_no_times_are_found(times: object) -> None:
+    assert clock.find(None, times, 3) is not None
+
+
+def test_idle_pools_pass_and_burners_do_not() -> None:
+    assert idle.find(0.001, 1.0) is None
+    assert idle.find(0.9, 1.0) is not None
+    assert cores.find(1.0, 1.0, 1) is None
+    assert cores.find(2.0, 1.0, 1) is not None
+
+
+def test_only_settings_that_change_the_comparison_are_unfair() -> None:
+    assert flags.find({"cudnn_benchmark": [False, True]}) is None
+    assert flags.remarks({"cudnn_benchmark": [False, True]})
+    assert flags.find({"num_threads": [1, 2]}) is not None
+
+
+def test_less_memory_than_the_outputs_is_a_forgery() -> None:
+    assert peak_memory.find(1, 100, False) is not None
+    assert peak_memory.find(100, 100, False) is None
+    assert peak_memory.find(1, 100, True) is None
+
+
+def test_light_has_a_speed_only_where_data_is_large() -> None:
+    assert speed_of_light.find(1e-9, 1e-3, True) is not None
+    assert speed_of_light.find(1e-9, 1e-3, False) is None
+
+
+def test_a_defence_can_be_switched_off_and_is_on_again_after() -> None:
+    with switched_off("mutation"):
+        assert look("mutation", [0]) is None
+    assert look("mutation", [0]) is not None
+    with pytest.raises(KeyError), switched_off("nothing"):
+        pass

@@ -1,0 +1,64 @@
+"""Unfit problems are found by the rule that they break; those that ship are fit (a quick few here, all by `popcorn problems check --all`)."""
+
+from pathlib import Path
+
+import pytest
+
+from popcorn.cli.problems import _examined
+from popcorn.suites.problems import find_problem
+
+HEAD = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(n))
+
+    def forward(self, x, y):
+        return {formula}
+
+
+def get_inputs():
+    return [torch.randn(32, 64), torch.randn(32, 64)]
+
+
+def get_init_inputs():
+    return [64]
+"""
+BROKEN = {
+    "no trivial answer passes": "torch.softmax(x + y * self.weight, -1).sum(-1, keepdim=True) + 0 * x",
+    "weights matter": "x * y + 0 * self.weight",
+    "every input matters": "x * self.weight + 0 * y",
+    "outputs vary along every axis": "(x * y * self.weight).sum(0, keepdim=True).expand(32, 64).contiguous()",
+    "the truth is finite and decides": "torch.log(x * y * self.weight)",
+    "the reference is within the tolerance of float64": "(x + 1e5 * y * self.weight) - 1e5 * y * self.weight",
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]:
+    folder = tmp_path_factory.mktemp("problems")
+    problems = [find_problem("original/L1/36"), find_problem("original/L1/95")]
+    for number, formula in enumerate(BROKEN.values()):
+        path: Path = folder / f"{number}_broken.py"
+        path.write_text(HEAD.replace("{formula}", formula))
+        problems.append(find_problem(str(path)))
+    names = ["original/L1/36", "original/L1/95", *BROKEN]
+    return {
+        name: {check["rule"]: check["passed"] for check in row["checks"]}
+        for name, row in zip(names, _examined(problems, "cpu"), strict=True)
+    }
+
+
+@pytest.mark.parametrize("rule", list(BROKEN))
+def test_a_broken_problem_is_found_by_its_rule(rule: str, told: dict[str, dict[str, bool]]) -> None:
+    assert told[rule][rule] is False
+
+
+@pytest.mark.parametrize("problem", ["original/L1/36", "original/L1/95"])
+def test_a_shipped_problem_is_fit(problem: str, told: dict[str, dict[str, bool]]) -> None:
+    assert len(told[problem]) == 7
+    assert all(told[problem].values())
