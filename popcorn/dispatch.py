@@ -222,7 +222,7 @@ class Measured:
 
     def _evidence(self, op: Op) -> list[Evidence]:
         """Of the present texts of the op and its implementations. Read again when the store has grown."""
-        store = self.store or default_store()
+        store = default_store() if self.store is None else self.store
         count = sum(path.stat().st_size for path in store.folder.glob("*/*.jsonl"))
         kept = self._kept.get(op.name)
         if kept is None or kept[0] != count:

@@ -68,7 +68,7 @@ def benchmark(
     are told on the logger `popcorn.bench`. Raises Mismatch for arguments that do not fit.
     """
     call = op.call_of(*args, **kwargs)
-    return list(measure_call(op, call, implementations, gradient, settings or Settings(), store or default_store()))
+    return list(measure_call(op, call, implementations, gradient, settings or Settings(), default_store() if store is None else store))
 
 
 def measure_call(

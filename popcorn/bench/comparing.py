@@ -68,7 +68,7 @@ def compare(
         )
         op = declare(fast, slow, shapes, str(tensors), str(file))
         case = Case(precision=PRECISIONS[floating[0]] if floating else "float32", gradient="grad" if gradient else "none")  # type: ignore[arg-type]
-        return measure(op, FAST, case, settings or Settings(), store or default_store())
+        return measure(op, FAST, case, settings or Settings(), default_store() if store is None else store)
 
 
 def declare(fast: Callable[..., Any], slow: Callable[..., Any], shapes: dict[str, str], tensors: str, file: str) -> Op:

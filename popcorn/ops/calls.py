@@ -67,6 +67,8 @@ def needs(device: str | None = None, precisions: tuple[str, ...] = (), **bounds:
     def accepts(call: Call) -> Answer:
         if device and call.device != device:
             return Rejected(f"runs on {device} only; the call is on {call.device}")
+        if call.autocast or 0 in call.dims.values():
+            return Rejected("is not measured under autocast or on empty tensors")
         if precisions and call.precision not in precisions:
             return Rejected(f"takes {', '.join(precisions)}; the call is in {call.precision}")
         for name, (low, high) in bounds.items():

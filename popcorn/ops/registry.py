@@ -30,9 +30,7 @@ LIBRARY = Path(__file__).parent / "library"
 REFERENCE = "torch"
 """Name of the implementation that every op has: its reference."""
 
-PACKAGES: dict[str, tuple[str, str | None]] = {
-    "triton": ("triton", None), "liger": ("liger-kernel", "liger"), "fla": ("flash-linear-attention", "fla"),
-}  # fmt: skip
+PACKAGES: dict[str, tuple[str, str | None]] = {"triton": ("triton", None), "liger": ("liger-kernel", "liger")}
 """Implementation → the package that it is written for, and our extra that brings it."""
 
 

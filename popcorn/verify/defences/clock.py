@@ -30,7 +30,9 @@ def find(block: tuple[float, float] | None = None, times: object = None, most: i
     return Finding("cheated", f"the times of a block are not possible: {str(times)[:200]}")
 
 
-def find_in_batch(mine_s: float, claimed_s: float, overhead_s: float, calls: int, reference: tuple[float, float] | None = None) -> Finding | None:
+def find_in_batch(
+    mine_s: float, claimed_s: float, overhead_s: float, calls: int, reference: tuple[float, float] | None = None
+) -> Finding | None:
     """Seconds a call of a batch by the parent, as claimed, and what a batch costs without its calls.
 
     `reference` is (parent's, claimed) seconds a call of the reference's own batch: in a batch a call finds colder caches than in a window, and
