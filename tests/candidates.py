@@ -82,6 +82,7 @@ WRONG = [
     Case("one element wrong", forward("y = torch.softmax(x, -1)\ny[0, 0] *= 1.001\nreturn y"), "wrong_values"),
     Case("no maximum taken off", forward("e = torch.exp(x * 20) ** 5\nreturn e / e.sum(-1, keepdim=True)"), "nonfinite"),
     Case("memory never written", forward("y = torch.empty_like(x)\ny[1:] = torch.softmax(x[1:], -1)\nreturn y"), "wrong_values"),
+    Case("settings of torch changed for the judge", text(top="torch.set_default_dtype(torch.float64)"), "cheated", "default_dtype"),
     Case("a row short", forward("return torch.softmax(x, -1)[:-1].clone()"), "wrong_shape", "expected"),
     Case("what would broadcast", forward("return torch.softmax(x, -1)[None]"), "wrong_shape"),
     Case("a single number", forward("return x.sum()"), "wrong_shape"),
@@ -162,7 +163,6 @@ BURDENS = [
         "correct",
     ),
     Case("leaves threads running", text(top="import threading\nfor _ in range(8): threading.Thread(target=time.sleep, args=(300,)).start()"), "correct"),
-    Case("changes settings of torch", text(top="torch.set_default_dtype(torch.float64)\ntorch.set_num_threads(1)\ntorch.manual_seed(0)"), "correct"),
 ]  # fmt: skip
 
 LAZY = """
@@ -217,7 +217,7 @@ BY_CONTENT = (
 )
 
 CHEATS_WHILE_TIMED = [
-    Case("every clock three times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "3")), "cheated", "clock"),
+    Case("every clock ten times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "10")), "cheated", "clock"),
     Case("every clock a thousand times as slow", text(top=PATCH_CLOCK.replace("FACTOR", "1000")), "timeout", "'warm'"),
     Case("the timer patched", text(top=PATCH_TIMER), "cheated", "clock"),
     Case("the timer patched in later launches alone", text(top=PATCH_TIMER_LATER), "cheated", "clock"),

@@ -12,7 +12,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "popcorn"
-TEXTS = (PACKAGE / "suites" / "original", PACKAGE / "suites" / "popcorn", PACKAGE / "demo" / "candidates")
+TEXTS = (
+    PACKAGE / "suites" / "original", PACKAGE / "suites" / "popcorn", PACKAGE / "demo" / "candidates",
+    PACKAGE / "audit" / "evil", PACKAGE / "audit" / "honest", PACKAGE / "audit" / "problems",
+)  # fmt: skip
 """Problems and candidates: texts that are judged, no part of the house."""
 
 BANNED = {"utils", "util", "common", "helpers", "helper", "base", "core", "manager", "misc"}

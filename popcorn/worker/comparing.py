@@ -22,8 +22,8 @@ from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, 
 
 JUDGED_SHARE = 0.1
 _BATCHES = 10
+"""Most batches of either side that the parent times; one where the clocks agree."""
 _MOST_IN_BATCH = 1000
-"""Most batches of either side that the parent times; two where the clocks agree."""
 WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
 _WARM_LOOKS = 8

@@ -11,15 +11,18 @@ from popcorn.devices.ceilings import Ceilings
 from popcorn.devices.specs import find
 from popcorn.measure.counters import collect_counters
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
+from popcorn.measure.launches import LONGEST
 from popcorn.measure.roofline import impossible_below, place
 from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
 from popcorn.verify.track import with_track
 from popcorn.worker.comparing import Launch
-from popcorn.worker.judging import Trials
+from popcorn.worker.judging import OUT_OF_FORM, Trials
 from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 1.2
+_MOST_BYTES = 1 << 50
+_MOST_LAUNCHES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -79,17 +82,33 @@ def _memory(pair: Pair) -> Memory:
 
 
 def _whole(reply: dict[str, Any]) -> dict[str, int]:
-    return {name: value for name, value in reply.items() if type(value) is int and value >= 0}
+    return {name: value for name, value in reply.items() if type(value) is int and 0 <= value < _MOST_BYTES}
 
 
 def _launches(pair: Pair) -> Launches:
     try:
         mine, theirs = (Launches.model_validate(side["launches"]) for side in (pair.candidate, pair.baseline))
     except (ValidationError, KeyError):
-        return Launches(reason="the candidate's process answered out of form")
+        return Launches(reason=OUT_OF_FORM)
+    if not _plausible(mine):
+        return Launches(reason=OUT_OF_FORM, baseline_kernels=theirs.kernels)
     known = bool(mine.kernels) and theirs.kernels is not None
     return mine.model_copy(
         update={"baseline_kernels": theirs.kernels, "fusion_ratio": theirs.kernels / mine.kernels if known else None}  # type: ignore[operator]
+    )
+
+
+def _plausible(launches: Launches) -> bool:
+    """The counts are the candidate's own word; here only that they are counts, and that no text of it fills the record."""
+    counts = [launches.kernels, launches.copies, *(kernel.launches for kernel in launches.breakdown)]
+    times = [launches.device_time_s, *(kernel.time_s for kernel in launches.breakdown)]
+    texts = [launches.source, launches.reason, *(kernel.name for kernel in launches.breakdown)]
+    return (
+        all(count is None or 0 <= count < _MOST_LAUNCHES for count in counts)
+        and all(time_s is None or 0 <= time_s < 1e6 for time_s in times)
+        and all(text is None or len(text) <= 500 for text in texts)
+        and len(launches.breakdown) <= LONGEST
+        and (launches.custom_share is None or 0 <= launches.custom_share <= 1)
     )
 
 

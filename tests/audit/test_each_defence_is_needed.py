@@ -21,5 +21,6 @@ def test_without_it_a_cheat_is_not_caught_as_it_must(defence: str, bench: Bench,
     sample = SAMPLES[NEEDED[defence][0]]
     with switched_off(defence):
         (answer,) = run([sample], bench, store, "cpu")
-    assert not answer.as_it_must, answer.sentence()
+    assert defence not in {violation.defence for violation in answer.record.verdict.violations}
+    assert sample.no_gain or not answer.as_it_must, answer.sentence()
     assert answer.record.verdict.outcome != "harness_error"

@@ -2,10 +2,12 @@
 
 import json
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from popcorn.worker.bench import Bench
@@ -35,6 +37,50 @@ class ModelNew:
     pass
 
 """
+
+
+def gone(pid: int, within_s: float = 3.0) -> bool:
+    """True when no such process runs (a zombie is gone: it holds nothing)."""
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+FAMILY = """
+pids = Path("pids.txt")
+def keep():
+    with pids.open("a") as file:
+        file.write(f"{os.getpid()}\\n")
+def sleep_for_ever():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    keep()
+    time.sleep(60)
+    os._exit(0)
+if os.fork() == 0:                       # an ordinary child
+    sleep_for_ever()
+if os.fork() == 0:                       # a session of its own
+    os.setsid()
+    sleep_for_ever()
+if os.fork() == 0:                       # a daemon: double fork, its parent is gone
+    os.setsid()
+    if os.fork() == 0:
+        os.setpgid(0, 0)
+        sleep_for_ever()
+    os._exit(0)
+subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 61 & sleep 62"], start_new_session=True)
+while not pids.exists() or len(pids.read_text().split()) < 3:
+    time.sleep(0.005)
+os.wait()
+"""
+
+
+"""A child, a grandchild in a session of its own, a daemon and a shell; their pids go to pids.txt."""
 
 
 class Candidate:

@@ -1,9 +1,5 @@
 """Children from the parent's side: fresh in no time, clean, killed with everything they started, and never believed."""
 
-import json
-import os
-import signal
-import subprocess
 import sys
 import time
 
@@ -12,20 +8,7 @@ import pytest
 
 from popcorn.errors import HarnessFailure
 from popcorn.worker.nursery import OUTPUT_CAP_BYTES, ChildDied, DeadlinePassed, Nursery
-from tests.worker.conftest import Candidate
-
-
-def gone(pid: int, within_s: float = 3.0) -> bool:
-    """True when no such process runs (a zombie is gone: it holds nothing)."""
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.01)
-    return False
+from tests.worker.conftest import FAMILY, Candidate, gone
 
 
 def test_a_fresh_isolated_child_is_ready_in_a_fraction_of_a_second(bench, record_property):
@@ -57,75 +40,11 @@ def torch_in_parent_is_marked() -> bool:
     return hasattr(sys.modules.get("torch"), "mark")
 
 
-_PARENT = """
-import json, os, sys, time
-from pathlib import Path
-from popcorn.worker.bench import Bench
-from tests.worker.conftest import Candidate
-bench = Bench("cpu")
-candidate = Candidate(bench)
-facts = candidate.answer(sys.argv[1])
-print(json.dumps({**facts, "zygote": bench.nursery._process.pid, "child": candidate.child.pid, "folder": str(bench.folder)}), flush=True)
-time.sleep(60)
-"""
-
-_FAMILY = """
-pids = Path("pids.txt")
-def keep():
-    with pids.open("a") as file:
-        file.write(f"{os.getpid()}\\n")
-def sleep_for_ever():
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    keep()
-    time.sleep(60)
-    os._exit(0)
-if os.fork() == 0:                       # an ordinary child
-    sleep_for_ever()
-if os.fork() == 0:                       # a session of its own
-    os.setsid()
-    sleep_for_ever()
-if os.fork() == 0:                       # a daemon: double fork, its parent is gone
-    os.setsid()
-    if os.fork() == 0:
-        os.setpgid(0, 0)
-        sleep_for_ever()
-    os._exit(0)
-subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 61 & sleep 62"], start_new_session=True)
-while not pids.exists() or len(pids.read_text().split()) < 3:
-    time.sleep(0.005)
-os.wait()
-"""
-
-
-def family_of(candidate: Candidate) -> list[int]:
-    """The pids that the child's descendants wrote, and those that the system knows."""
-    written = [int(text) for text in (candidate.folder / "pids.txt").read_text().split()]
-    return [*written, *(p.pid for p in psutil.Process(candidate.child.pid).children(recursive=True)), candidate.child.pid]
-
-
-def test_kill_ends_children_grandchildren_sessions_and_daemons(bench):
-    candidate = Candidate(bench)
-    candidate.run(_FAMILY)
-    pids = family_of(candidate)
-    assert len(set(pids)) >= 5
-    candidate.child.kill()
-    assert [pid for pid in set(pids) if not gone(pid)] == []
-
-
-@pytest.mark.parametrize("last_words", ["os._exit(3)", "os.kill(os.getpid(), 9)", "ctypes.string_at(0)"])
-def test_a_child_that_ends_by_itself_leaves_nobody_behind(bench, last_words):
-    candidate = Candidate(bench)
-    with pytest.raises(ChildDied):
-        candidate.run(_FAMILY + last_words)
-    pids = [int(text) for text in (candidate.folder / "pids.txt").read_text().split()]
-    assert len(pids) == 3 and [pid for pid in pids if not gone(pid)] == []
-
-
 def test_a_deadline_ends_the_whole_family_and_says_how_long_it_was(bench):
     candidate = Candidate(bench)
     start = time.monotonic()
     with pytest.raises(DeadlinePassed, match="no answer in 1 s"):
-        candidate.run(_FAMILY + "print('going to sleep', flush=True); time.sleep(60)", timeout_s=1.0)
+        candidate.run(FAMILY + "print('going to sleep', flush=True); time.sleep(60)", timeout_s=1.0)
     assert time.monotonic() - start < 4
     pids = [int(text) for text in (candidate.folder / "pids.txt").read_text().split()]
     assert [pid for pid in pids if not gone(pid)] == [] and gone(candidate.child.pid)
@@ -280,38 +199,6 @@ def test_no_descriptor_is_left_after_many_children(bench):
     time.sleep(0.1)
     after = psutil.Process().num_fds(), psutil.Process(bench.nursery._process.pid).num_fds()
     assert after == before
-
-
-# -- the nursery as a whole: a parent and a zygote of their own
-
-SECRETS = {"OPENAI_API_KEY": "1", "hf_token": "2", "AWS_SECRET_ACCESS_ID": "3", "DB_PASSWORD": "4", "GOOGLE_APPLICATION_CREDENTIALS": "5"}
-
-
-@pytest.fixture(scope="module")
-def family(tmp_path_factory):
-    """A parent process with secrets in its environment, whose candidate has a whole family; then the parent is killed with SIGKILL."""
-    environment = {**os.environ, **SECRETS, "HARMLESS": "kept", "POPCORN_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
-    code = _FAMILY + "\nanswer(env=dict(os.environ), raw=open('/proc/self/environ').read(), family=pids.read_text().split())"
-    parent = subprocess.Popen([sys.executable, "-c", _PARENT, code], stdout=subprocess.PIPE, text=True, env=environment)
-    facts = json.loads(parent.stdout.readline())
-    facts["before"] = [pid for pid in (facts["zygote"], facts["child"], *map(int, facts["family"])) if not gone(pid, 0.02)]
-    facts["all"] = psutil.Process(parent.pid).children(recursive=True)
-    parent.send_signal(signal.SIGKILL)
-    parent.wait()
-    yield facts
-    subprocess.run(["rm", "-rf", facts["folder"]], check=True)
-
-
-def test_no_secret_of_the_environment_reaches_a_child(family):
-    assert family["env"]["HARMLESS"] == "kept"
-    assert not set(SECRETS) & set(family["env"])
-    assert not [name for name in SECRETS if name in family["raw"]]
-
-
-def test_killing_the_parent_outright_ends_the_zygote_and_everybody_else(family):
-    assert len(family["before"]) == 5, "all were alive before"
-    everyone = {*family["before"], *(process.pid for process in family["all"])}
-    assert [pid for pid in everyone if not gone(pid)] == []
 
 
 def test_closing_ends_zygote_and_children_and_a_closed_nursery_says_so():

@@ -18,11 +18,8 @@ REFUSED = ("EACCES", "EPERM")
 
 @fenced_signals
 def test_nothing_is_missing_on_a_kernel_that_has_everything(bench):
-    folder, shared = bench.new_folder("tested"), bench.new_folder("shared")
-    child = bench.nursery.fork()
-    introduction = {"role": "candidate", "folder": str(folder), "shared": str(shared), "env": {}, "threads": 1, "device": "cpu"}
-    more = {"cache_bytes": 1 << 20, "memory_bytes": None, "readable": [], "writable": []}
-    assert child.ask(introduction | more, 20) == {"ready": True, "missing": []}
+    child = bench.start("candidate", bench.new_folder("tested"), bench.new_folder("shared"), "0" * 16)
+    assert child.missing == ()
     child.kill()
 
 

@@ -8,8 +8,8 @@ from torch import nn
 
 PROBLEM = "matmul"
 CATALOGUE = (3, 45)
-CAUGHT_BY = "cores"
-TIMED = True
+OUTCOMES = {"cheated", "timeout"}
+NO_GAIN = True
 
 
 class ModelNew(nn.Module):

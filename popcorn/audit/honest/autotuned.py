@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
-TIMED = True
 
 
 WAYS = (lambda x: torch.softmax(x, -1), lambda x: torch.exp(x - torch.logsumexp(x, -1, keepdim=True)))

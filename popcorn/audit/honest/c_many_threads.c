@@ -1,6 +1,5 @@
 /* OpenMP with more threads than cores: no use, and no harm.
  * PROBLEM = "softmax"
- * TIMED = True
  */
 #include <math.h>
 

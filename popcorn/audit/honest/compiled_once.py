@@ -4,7 +4,6 @@ import torch
 from torch import nn
 
 PROBLEM = "norm"
-TIMED = True
 
 
 made = {}

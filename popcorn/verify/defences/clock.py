@@ -14,8 +14,8 @@ ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.counting"
 
 SLACK = 1.3
 OVERHEAD_SLACK = 1.15
-_STEP_S = 4e-3
-"""A reply can take this long to arrive on a busy machine: one turn of the scheduler."""
+_STEP_S = 1e-3
+"""A reply takes this long to arrive on a busy machine."""
 
 
 def find(block: tuple[float, float] | None = None, times: object = None, most: int = 0) -> Finding | None:
@@ -43,7 +43,7 @@ def find_in_batch(
         theirs_s, own_s = reference
         extra_s = max(0.0, theirs_s - overhead_s - own_s)
         factor = max(1.0, (theirs_s - overhead_s) / own_s)
-    allowed_s = max(claimed_s * factor, claimed_s + extra_s) * SLACK + overhead_s * SLACK
+    allowed_s = max(claimed_s * factor, claimed_s + extra_s) * SLACK + overhead_s * OVERHEAD_SLACK
     if mine_s <= allowed_s + 2e-6 + _STEP_S / calls:
         return None
     text = f"{max(0.0, mine_s - overhead_s):.3g} s a call by the parent's clock, {claimed_s:.3g} s by the candidate's process"

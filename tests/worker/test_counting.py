@@ -1,0 +1,73 @@
+"""Counts that a candidate's process reports: taken when they can be counts, refused when they cannot, and never a crash of ours."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from popcorn.schema.measurement import Kernel, Launches
+from popcorn.worker.counting import Pair, _launches, _memory
+
+GOOD = {"peak_bytes": 300, "output_bytes": 100, "workspace_bytes": 200, "saved_bytes": None, "reason": None}
+
+
+def test_memory_is_the_ratio_of_both_peaks():
+    memory = _memory(Pair({**GOOD, "peak_bytes": 150}, GOOD))
+    assert (memory.peak_bytes, memory.baseline_peak_bytes, memory.ratio, memory.workspace_bytes) == (150, 300, 0.5, 200)
+
+
+@pytest.mark.parametrize("peak", [-1, 1.5, "300", True, None, [300], 10**400, 1 << 60])
+def test_a_peak_that_is_no_number_of_bytes_is_unknown(peak):
+    memory = _memory(Pair({**GOOD, "peak_bytes": peak}, GOOD))
+    assert memory.peak_bytes is None and memory.ratio is None and memory.baseline_peak_bytes == 300
+
+
+def test_a_baseline_that_needs_no_memory_has_no_ratio():
+    assert _memory(Pair(GOOD, {**GOOD, "peak_bytes": 0})).ratio is None
+
+
+def counted(**fields) -> dict:
+    return {"launches": Launches(**fields).model_dump()}
+
+
+def test_fusion_is_the_ratio_of_launches():
+    found = _launches(Pair(counted(kernels=2, source="cupti"), counted(kernels=6)))
+    assert (found.kernels, found.baseline_kernels, found.fusion_ratio) == (2, 6, 3.0)
+
+
+@pytest.mark.parametrize("kernels", [0, None])
+def test_no_launches_have_no_fusion_ratio(kernels):
+    assert _launches(Pair(counted(kernels=kernels), counted(kernels=6))).fusion_ratio is None
+
+
+IMPOSSIBLE = {
+    "fewer than none": {"kernels": -1},
+    "more than a GPU ever launched": {"kernels": 10**30},
+    "negative copies": {"kernels": 1, "copies": -5},
+    "negative time": {"kernels": 1, "device_time_s": -1.0},
+    "more than all of it": {"kernels": 1, "custom_share": 7.0},
+    "a long name": {"kernels": 1, "breakdown": (Kernel(name="x" * 100_000, launches=1, time_s=1.0),)},
+    "a long list": {"kernels": 1, "breakdown": (Kernel(name="x", launches=1, time_s=1.0),) * 1000},
+    "a long reason": {"reason": "x" * 100_000},
+}
+
+
+@pytest.mark.parametrize("fields", IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
+def test_counts_that_cannot_be_are_refused(fields):
+    found = _launches(Pair(counted(**fields), counted(kernels=6)))
+    assert found.kernels is None and found.breakdown == () and "out of form" in found.reason
+    assert found.baseline_kernels == 6
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*Launches.model_fields, *GOOD]), inner, max_size=4),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["launches", *GOOD]), ANY, max_size=5))
+@settings(max_examples=200, deadline=None)
+def test_whatever_arrives_becomes_something_that_can_be_written(reply):
+    for found in (_memory(Pair(reply, GOOD)), _launches(Pair(reply, counted(kernels=6)))):
+        assert json.loads(found.model_dump_json()) is not None
