@@ -7,7 +7,7 @@ import typer
 
 from popcorn.errors import MissingFile
 
-app = typer.Typer(help="Measure the library's ops; look at, compare and merge what is known.", no_args_is_help=True, add_completion=False,
+app = typer.Typer(help="Measure the library's ops; view, compare, merge what is known.", no_args_is_help=True, add_completion=False,
                   rich_markup_mode=None)  # fmt: skip
 
 Names = Annotated[list[str] | None, typer.Option("--implementation", help="Only these implementations; repeat for several.")]

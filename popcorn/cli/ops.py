@@ -13,7 +13,7 @@ def show_ops(
     backward: Annotated[bool, typer.Option("--backward", help="With gradients.")] = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
-    """The ops of the library; one of them with its implementations; or why a call goes where it goes."""
+    """The library's ops: list them, show one, explain a choice."""
     from popcorn.ops.registry import find_op, list_ops
 
     if op is None:
