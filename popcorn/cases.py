@@ -87,6 +87,15 @@ VOCABULARY = Plan(
     ),
 )
 
+HEAD = Plan(
+    {"R": (1, 7, 64, 512, 4096), "D": (64, 129, 768, 4096), "V": (128, 1001, 32000, 128256)},
+    (
+        Curve("production", "R", (64, 256, 1024, 2048, 4096, 8192, 16384), {"D": 4096, "V": 128256}),
+        Curve("production", "V", (1024, 8192, 32000, 50257, 128256, 262144), {"R": 2048, "D": 2048}),
+        Curve("context", "R", (8192, 32768, 131072, 524288), {"D": 64, "V": 1024}),
+    ),
+)
+
 
 def general(dims: Sequence[str]) -> Plan:
     """A plan for an op that declares none: a pool of all-purpose sizes, and a production curve of each."""

@@ -150,3 +150,15 @@ def test_a_call_goes_to_the_chosen_implementation_and_gives_the_references_answe
 def test_the_list_of_warnings_is_closed():
     assert {notice.name for notice in Notice} == {"NO_RECORDS", "NEAREST_DEVICE", "OTHER_VERSIONS", "ROOFLINE"}
     assert dispatch.CHOOSER.policy == "fastest"
+
+
+def test_a_warning_points_at_the_users_own_call(tmp_path):
+    swiglu.chooser = chooser(tmp_path)
+    swiglu.forget()
+    try:
+        with pytest.warns(PopcornWarning) as caught:
+            swiglu(torch.randn(2, 4), torch.randn(2, 4))
+        assert [warning.filename for warning in caught] == [__file__]
+    finally:
+        swiglu.chooser = None
+        swiglu.forget()
