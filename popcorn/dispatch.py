@@ -37,7 +37,7 @@ GAIN = 1.02
 """Expected speedup under which the reference stays: less is within the noise of most machines."""
 
 
-_USERS_FRAME = 9
+_USERS_FRAME = 8
 """From the warning up to the user's own call of the op."""
 
 
@@ -148,7 +148,9 @@ class Measured:
 
     def choose(self, op: Op, call: Call) -> Implementation:
         """The implementation of the policy among those that accept the call and were shown to be right in its class."""
-        return op.implementations[self._decide(op, call)[0]]
+        chosen, _, weighed = self._decide(op, call)
+        self._warn(op, [one for one in weighed if one.refused is None and one.implementation != REFERENCE])
+        return op.implementations[chosen]
 
     def explain(self, op: Op, call: Call) -> Explanation:
         """The same decision with everything that was weighed."""
@@ -161,7 +163,6 @@ class Measured:
         evidence = self._evidence(op)
         weighed = [self._weigh(op, call, one, [e for e in evidence if e.implementation == one.name]) for one in op.implementations.values()]
         able = [one for one in weighed if one.refused is None and one.implementation != REFERENCE]
-        self._warn(op, able)
         if not able:
             return REFERENCE, "no other implementation may be picked", weighed
         if self.policy == "least memory":

@@ -23,6 +23,8 @@ from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
 from popcorn.worker.writing import candidate_hash
 
+CPU_BYTES = 4_000_000_000
+
 CRASHES = 2
 """Runs that may end in one case before it is a crash row."""
 
@@ -110,7 +112,7 @@ def plan_rows(
             (chosen.precision,) if chosen else precisions,
             ("none", "grad") if op.differentiable else ("none",),
             op.signature.scalars,
-            machine.memory_bytes,
+            _room(machine),
             curves_only or chosen is not None,
         )
         for planned in sample(cases, limit):
@@ -124,6 +126,12 @@ def plan_rows(
                     continue
                 rows.append(Row(op, name, planned))
     return rows
+
+
+def _room(machine: Machine) -> int | None:
+    """Memory that a case may need. On a CPU 4 GB at most: a CPU moves a hundredth of what a GPU does, and larger cases take
+    minutes each."""
+    return machine.memory_bytes if machine.kind == "cuda" else min(machine.memory_bytes or CPU_BYTES, CPU_BYTES)
 
 
 def fill(
