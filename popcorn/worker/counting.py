@@ -1,7 +1,6 @@
 """What else does it cost? Memory, launches, energy, hardware counters of one call, for the candidate and the reference. Runs in the parent."""
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,11 +59,9 @@ def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline)
 
 
 def _ask_both(session: Session, launch: Launch, message: dict[str, Any]) -> Pair:
-    """Both sides at once: nothing is timed here."""
-    with ThreadPoolExecutor(2) as pool:
-        candidate = pool.submit(session.ask_candidate, launch.children[CANDIDATE], message, "counting")
-        baseline = pool.submit(session.ask, launch.children[BASELINE], message)
-        return Pair(candidate.result(), baseline.result())
+    """One side after the other: kernels of two processes at once would lengthen each other."""
+    candidate = session.ask_candidate(launch.children[CANDIDATE], message, "counting")
+    return Pair(candidate, session.ask(launch.children[BASELINE], message))
 
 
 def _memory(pair: Pair) -> Memory:
