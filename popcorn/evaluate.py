@@ -59,6 +59,14 @@ def evaluate(request: Request, bench: Bench, store: Store, progress: Callable[[s
     return record
 
 
+def record_crash(request: Request, bench: Bench, store: Store, reason: str) -> Record:
+    """The record of a case that took a whole run with it, so that it is not tried for ever: outcome `crash`, nothing measured."""
+    with Session(bench, request, request.problem.hash, candidate_hash(request.source), lambda _: None) as session:
+        record = finish(session, Verdict(outcome="crash", reason=reason, stage="load"), Build(), Measurement(), {}, 0.0)
+    store.append(record)
+    return record
+
+
 def _run(session: Session, answer: Answer, store: Store) -> None:
     lane = "build"
     try:

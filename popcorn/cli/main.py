@@ -28,6 +28,8 @@ COMMANDS = {
     "judge": Command("popcorn.cli.judge", "judge_record", "Say that a record is suspected, cleared or condemned."),
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
     "problems": Command("popcorn.cli.problems", "app", "The problems: list them, or show one."),
+    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list them, show one, explain a choice."),
+    "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge what is known."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
 }
 

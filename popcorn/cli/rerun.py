@@ -40,6 +40,8 @@ def rerun(
 def request_of(old: Record, device: str | None = None, budget_s: float = 10.0) -> Request:
     """The request that a record answers. Raises BadRecord when it holds no candidate, BadProblem when the problem's text is another now."""
     subject = old.subject
+    if old.kind == "op":
+        return _op_request(old, device, budget_s)
     if old.kind != "evaluation" or subject.source is None:
         raise BadRecord(f"record {old.id} is {old.kind} {subject.implementation!r} and holds no candidate; give the id of an evaluation.")
     return Request(
@@ -53,6 +55,24 @@ def request_of(old: Record, device: str | None = None, budget_s: float = 10.0) -
         budget_s=budget_s,
         seed=old.provenance.seed,
     )
+
+
+def _op_request(old: Record, device: str | None, budget_s: float) -> Request:
+    """The request of a library's row. BadRecord where the op or the implementation is another text now, or where a user's file declared it."""
+    from popcorn.bench.asking import Settings, request_for
+    from popcorn.ops.registry import UnknownOp, find_op
+    from popcorn.worker.writing import candidate_hash
+
+    subject = old.subject
+    try:
+        op = find_op(subject.problem)
+        now = (op.hash, candidate_hash(op.implementations[subject.implementation].source))
+    except (UnknownOp, KeyError):
+        raise BadRecord(f"record {old.id} is of {subject.problem}[{subject.implementation!r}], which the library does not have") from None
+    if now != (subject.problem_hash, subject.candidate_hash):
+        raise BadRecord(f"{subject.problem}[{subject.implementation!r}] is another text now than when record {old.id} was made")
+    settings = Settings(device or ("cpu" if old.machine.kind == "cpu" else f"cuda:{old.machine.device_index or 0}"), budget_s)
+    return request_for(op, subject.implementation, old.case, settings).model_copy(update={"seed": old.provenance.seed})
 
 
 def same_problem(old: Record) -> Problem:

@@ -18,7 +18,7 @@ SUITES = Path(__file__).parent
 MAX_BYTES = 1_000_000
 """A reference longer than this is not read."""
 
-Origin = Literal["suite", "file", "popcornbench", "kernelbench"]
+Origin = Literal["suite", "file", "popcornbench", "kernelbench", "op"]
 
 _FILE = re.compile(r"(\d+)_(\w+)\.py")
 _ID = re.compile(r"(?:(?P<variant>popcorn|original)/)?L(?P<level>\d+)/(?P<number>\d+)(?:_(?P<name>\w+?))?(?:\.py)?")
@@ -44,7 +44,8 @@ class Problem(Frozen):
     hash: str
     """SHA-256 of the normalised source, 16 hex digits."""
     origin: Origin
-    """`suite` ships with Popcorn; `file` keeps our contract elsewhere; the other two are files of those benchmarks, run unmodified."""
+    """`suite` ships with Popcorn; `file` keeps our contract elsewhere; the next two are files of those benchmarks, run unmodified;
+    `op` is a case of the library."""
 
 
 def list_problems(variant: str | None = None, level: int | None = None) -> list[Problem]:

@@ -61,7 +61,7 @@ class Bench:
         return folder
 
     def start(self, role: str, folder: Path, shared: Path, candidate_hash: str = "", memory_bytes: int | None = None) -> Child:
-        """A forked child in a role: `oracle`, `reference` or `candidate`. `shared` holds the in and out buffers."""
+        """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
         child = self.nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)

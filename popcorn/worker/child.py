@@ -60,7 +60,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
             from popcorn.toolchain.nvrtc import intercept_nvrtc
 
             intercept_nvrtc(side.built_here.append, Path(message["nvrtc"]))
-    elif role == "reference":
+    elif role in ("reference", "implementation"):
         server, missing = Side(role, device, message["cache_bytes"], folder), []
     else:
         server, missing = Oracle(device, Path(message["shared"])), []

@@ -1,6 +1,6 @@
 """Request: one evaluation as asked for, by a person, an agent, a search or a sweep."""
 
-from popcorn.schema.case import Frozen, GradientMode, Precision
+from popcorn.schema.case import Frozen, GradientMode, Layout, Precision
 from popcorn.suites.problems import Problem
 
 
@@ -19,6 +19,15 @@ class Request(Frozen):
     """Element type of the case."""
     gradient: GradientMode = "none"
     """Forward alone, or with gradients."""
+    layout: Layout = "contiguous"
+    """How inputs lie in memory while they are timed; trials use others, too, where the problem allows."""
+    scalars: dict[str, float | int | bool | str] = {}
+    """Scalar arguments of an op's case."""
+    implementation: str | None = None
+    """Set for an op of the library: the registered implementation to judge. It is code of ours or of an installed library, and is loaded by name, without
+    a sandbox; `source` is then its text for the record. None: `source` is a candidate."""
+    op_file: str | None = None
+    """The Python file that declares a user's own op."""
     device: str = "auto"
     """`auto`, `cpu`, `cuda`, `cuda:1`."""
     budget_s: float = 10.0

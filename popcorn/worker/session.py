@@ -83,6 +83,10 @@ class Session:
     def build(self) -> Build:
         """The build lane's work: compile a native text, or import a Python one in a fresh child so that its own builds happen now."""
         request = self.request
+        if request.implementation is not None:
+            self.built = BuildResult(language=request.language, kind="python")
+            self.candidate = self.start_candidate(stage="build")
+            return Build()
         arch = self.bench.machine.compute_capability
         kind = "cuda" if self.bench.cuda else "cpu"
         self.built = build(request.source, request.language, request.name, self.bench.builds, kind, arch, request.build_timeout_s)
@@ -108,6 +112,8 @@ class Session:
     def start_candidate(self, stage: Stage) -> Child:
         """A fresh child with the candidate's text imported, inside the sandbox."""
         assert self.built is not None
+        if self.request.implementation is not None:
+            return self._start_implementation(stage)
         folder = self.new_folder("candidate")
         if self._is_python():
             path = folder / "candidate.py"
@@ -129,6 +135,19 @@ class Session:
         imported = self.ask_candidate(child, message, stage, timeout, self._serve_build)
         if stage == "build":
             self._note_run_time_builds(imported.get("built_here"))
+        return child
+
+    def _start_implementation(self, stage: Stage) -> Child:
+        """A fresh child with an implementation of the library. It may build; what it does wrong is its own all the same."""
+        request = self.request
+        child = self._keep(self.bench.start("implementation", self.new_folder("implementation"), self.shared, self.candidate_hash))
+        message = {
+            "do": "import", "problem": request.problem.model_dump(), "size": self.size,
+            "implementation": {
+                "op": request.problem.id, "file": request.op_file, "name": request.implementation, "scalars": request.scalars,
+            },
+        }  # fmt: skip
+        self.ask_candidate(child, message, stage, request.build_timeout_s if stage == "build" else request.timeout_s)
         return child
 
     def start_reference(self, compile: bool = False) -> Child:
@@ -216,7 +235,7 @@ class Session:
             raise Refused("runtime_error", "the candidate's process answered out of form", stage)
         return ok
 
-    def question(self, dims: dict[str, int], *labels: object, distribution: str = "normal", layout: str = "contiguous") -> dict[str, Any]:
+    def question(self, dims: dict[str, int], *labels: object, distribution: str = "normal", layout: str | None = None) -> dict[str, Any]:
         """Seeds and settings of one input set; the weights' seed depends on the first label alone, so that a launch keeps its weights."""
         return {
             "dims": dims,
@@ -224,7 +243,7 @@ class Session:
             "init_seed": derive(self.secret, "weights", labels[0], labels[1] if len(labels) > 1 else ""),
             "forward_seed": derive(self.secret, "forward", *labels),
             "distribution": distribution,
-            "layout": layout,
+            "layout": layout or self.request.layout,
         }
 
     def own_processes(self) -> tuple[int, ...]:

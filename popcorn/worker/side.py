@@ -49,13 +49,17 @@ class Side:
     def do_import(self, message: dict) -> dict:
         """Execute the candidate's text (or the problem's, on the reference's side). Builds happen here, through the parent."""
         started = time.perf_counter()
-        if self.role == "reference":
+        if self.role != "candidate":
             from popcorn.suites.loading import load
 
             self.loaded = load(message["problem"], message["size"])
             self.model_class = self.loaded.Model
             if message.get("compile"):
                 self.model_class = _compiled(self.model_class)
+            if message.get("implementation"):
+                from popcorn.ops.judged import model_class
+
+                self.model_class = self._guard(lambda: model_class(**message["implementation"]))
             return {"import_s": time.perf_counter() - started}
         library = Path(message["library"]) if message["library"] else None
         self.file = CandidateFile(Path(message["path"]), message["language"], library)
@@ -71,7 +75,7 @@ class Side:
         self.results = []
         inbox = self._attach(message["inbox"], writable=False)
         init_args = unpack(message["init_args"], inbox)
-        if self.role == "reference":
+        if self.role != "candidate":
             args = (init_args, message["init_seed"], message["precision"], self.device, message["gradient"])
             self.subject = load_reference(self.model_class, *args)
             return {}

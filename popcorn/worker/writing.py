@@ -22,7 +22,10 @@ def candidate_hash(source: str) -> str:
 
 def case_of(session: Session) -> Case:
     """The case that was timed."""
-    return Case(dims=session.nominal, precision=session.request.precision, gradient=session.request.gradient)
+    request = session.request
+    return Case(
+        dims=session.nominal, precision=request.precision, scalars=request.scalars, layout=request.layout, gradient=request.gradient
+    )
 
 
 def finish(session: Session, verdict: Verdict, build: Build, measurement: Measurement, lanes: dict[str, Lane], wall_s: float) -> Record:
@@ -31,19 +34,20 @@ def finish(session: Session, verdict: Verdict, build: Build, measurement: Measur
     subject = Subject(
         problem=request.problem.id,
         problem_hash=request.problem.hash,
-        implementation="candidate",
+        implementation=request.implementation or "candidate",
         candidate_hash=session.candidate_hash,
         language=request.language,
         name=request.name,
         source=request.source,
         reference=request.problem.source,
     )
-    return make_record(session, "evaluation", subject, verdict, build, measurement, lanes, wall_s)
+    kind: Literal["evaluation", "op"] = "evaluation" if request.implementation is None else "op"
+    return make_record(session, kind, subject, verdict, build, measurement, lanes, wall_s)
 
 
 def make_record(
     session: Session,
-    kind: Literal["evaluation", "baseline"],
+    kind: Literal["evaluation", "baseline", "op"],
     subject: Subject,
     verdict: Verdict,
     build: Build,

@@ -1,0 +1,221 @@
+"""Fill the store with an op's missing cases: smaller first, each once, however often it is stopped and started. Needs torch in the parent.
+
+A row is done when its record is on disk, so a kill costs the case in flight and nothing else. Before each case a sentinel names it; one
+that is found at the start is of a run that ended in that case: the case is tried once more, and when it ends a run again it becomes a
+`crash` row. What runs out of memory or time prunes cases at least as large (cases.Frontier); pruned ones are no rows.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from popcorn.bench import line, measure, shared_bench
+from popcorn.bench.asking import Settings, call_of, request_for
+from popcorn.cases import Curve, Frontier, Plan, Planned, general, plan_cases, sample
+from popcorn.errors import PopcornError
+from popcorn.ops.calls import Rejected
+from popcorn.ops.registry import Op
+from popcorn.records.store import Store
+from popcorn.schema.case import Precision
+from popcorn.schema.machine import Machine
+from popcorn.schema.record import Record
+from popcorn.worker.writing import candidate_hash
+
+CPU_BYTES = 4_000_000_000
+
+CRASHES = 2
+"""Runs that may end in one case before it is a crash row."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One size varies, everything else is fixed: `D dtype=bfloat16 R=4096`."""
+
+    axis: str
+    precision: Precision
+    dims: dict[str, int]
+
+    @classmethod
+    def read(cls, text: str, op: Op) -> "Slice":
+        """Raises PopcornError for an axis or a size that the op does not have."""
+        axis, *settings = text.split()
+        given = dict(part.partition("=")[::2] for part in settings)
+        precision = given.pop("dtype", "float32")
+        unknown = [name for name in (axis, *given) if name not in op.signature.dims]
+        if unknown or not all(value.isdigit() for value in given.values()):
+            raise PopcornError(
+                f"slice {text!r} of {op.name}: expected `AXIS dtype=… SIZE=…` with sizes among {', '.join(op.signature.dims)}"
+            )
+        return cls(axis, precision, {name: int(value) for name, value in given.items()})  # type: ignore[arg-type]
+
+    def of(self, plan: Plan) -> Plan:
+        """The plan of this slice alone: every value that the whole plan has on the axis."""
+        curves = [curve for curve in plan.curves if curve.axis == self.axis]
+        values = sorted({*plan.pools[self.axis], *(v for curve in curves for v in curve.values)})
+        usual = curves[0].fixed if curves else {name: pool[-1] for name, pool in plan.pools.items() if name != self.axis}
+        return Plan(plan.pools, (Curve("production", self.axis, tuple(values), {**usual, **self.dims}),))
+
+
+@dataclass
+class Progress:
+    """What a fill has done so far."""
+
+    planned: int = 0
+    done: int = 0
+    known: int = 0
+    pruned: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
+    """Implementation → why it refused, the last reason."""
+    seconds: float = 0.0
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds that the rest will take at the pace so far; later cases are larger, so it grows."""
+        rest = self.planned - self.done - self.known - self.pruned
+        return self.seconds / self.done * rest if self.done else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record to make."""
+
+    op: Op
+    implementation: str
+    planned: Planned
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        one = self.op.implementations[self.implementation]
+        return (self.op.name, self.op.hash, self.implementation, candidate_hash(one.source), self.planned.case.id)
+
+
+def plan_rows(
+    ops: Sequence[Op],
+    machine: Machine,
+    implementations: Sequence[str] | None = None,
+    only: str | None = None,
+    limit: int | None = None,
+    precisions: Sequence[Precision] = ("float32", "bfloat16"),
+    curves_only: bool = False,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Every row of these ops that some implementation accepts here, smaller first. `limit` cases an op, the same ones every time."""
+    rows = []
+    for op in ops:
+        plan: Plan = op.plan or general(op.signature.dims)
+        chosen = Slice.read(only, op) if only else None
+        cases = plan_cases(
+            chosen.of(plan) if chosen else plan,
+            op.min_bytes,
+            (chosen.precision,) if chosen else precisions,
+            ("none", "grad") if op.differentiable else ("none",),
+            op.signature.scalars,
+            _room(machine),
+            curves_only or chosen is not None,
+        )
+        for planned in sample(cases, limit):
+            for name, one in op.implementations.items():
+                if name not in (implementations or op.implementations):
+                    continue
+                answer = one.accepts(call_of(planned.case, "cuda" if machine.kind == "cuda" else "cpu"))
+                if isinstance(answer, Rejected):
+                    if progress is not None:
+                        progress.refused[f"{op.name} {name}"] = answer.reason
+                    continue
+                rows.append(Row(op, name, planned))
+    return rows
+
+
+def _room(machine: Machine) -> int | None:
+    """Memory that a case may need. On a CPU 4 GB at most: a CPU moves a hundredth of what a GPU does, and larger cases take
+    minutes each."""
+    return machine.memory_bytes if machine.kind == "cuda" else min(machine.memory_bytes or CPU_BYTES, CPU_BYTES)
+
+
+def fill(
+    rows: Sequence[Row],
+    store: Store,
+    settings: Settings,
+    force: bool = False,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Iterator[Record]:
+    """Measure the rows that the store lacks (with `force` all); each record is in the store when it is yielded."""
+    state = progress or Progress()
+    state.planned = len(rows)
+    machine = shared_bench(settings.device).machine
+    done = set() if force else known_rows(store, {row.op.name for row in rows}, machine)
+    sentinel = Sentinel(store.folder.parent / "fill.json")
+    frontier = Frontier()
+    for row in rows:
+        if row.key in done:
+            state.known += 1
+            continue
+        if frontier.beyond(row.implementation, row.planned):
+            state.pruned += 1
+            continue
+        started = time.monotonic()
+        if sentinel.crashed(row.key):
+            from popcorn.evaluate import record_crash
+
+            request = request_for(row.op, row.implementation, row.planned.case, settings)
+            record = record_crash(request, shared_bench(settings.device), store, f"the run ended in this case {CRASHES} times")
+        else:
+            sentinel.set(row.key)
+            record = measure(row.op, row.implementation, row.planned.case, settings, store)
+        sentinel.clear()
+        _note_frontier(frontier, row, record)
+        state.done += 1
+        state.seconds += time.monotonic() - started
+        tell(line(record))
+        yield record
+    for op in {row.op.name: row.op for row in rows}.values():
+        op.forget()
+
+
+def known_rows(store: Store, ops: set[str], machine: Machine) -> set[tuple[str, ...]]:
+    """Keys of the conclusive rows of this device."""
+    found: set[tuple[str, ...]] = set()
+    for op in ops:
+        for record in store.find(problem=op, kind="op"):
+            if record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error":
+                subject = record.subject
+                found.add((op, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id))
+    return found
+
+
+def _note_frontier(frontier: Frontier, row: Row, record: Record) -> None:
+    outcome = record.verdict.outcome
+    if outcome in ("out_of_memory", "timeout"):
+        frontier.add(row.implementation, row.planned)
+    elif outcome == "invalid_reference" and record.verdict.stage == "load":
+        frontier.add("torch", row.planned)  # the reference itself ran out of memory or time
+
+
+class Sentinel:
+    """A file that names the case in flight and how many runs have ended in it."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            found = json.loads(path.read_text())
+            self.left: tuple[tuple[str, ...], int] | None = (tuple(found["key"]), int(found["runs"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            self.left = None
+
+    def crashed(self, key: tuple[str, ...]) -> bool:
+        """True when enough runs have ended in this case."""
+        return self.left is not None and self.left[0] == key and self.left[1] >= CRASHES
+
+    def set(self, key: tuple[str, ...]) -> None:
+        """This case begins."""
+        runs = self.left[1] + 1 if self.left is not None and self.left[0] == key else 1
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps({"key": key, "runs": runs}))
+
+    def clear(self) -> None:
+        """The case has its row."""
+        self.left = None
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,141 @@
+"""`popcorn bench`: measure ops of the library (`run`, `fill`), look at what is known (`view`, `diff`), bring stores together (`merge`)."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from popcorn.errors import MissingFile
+
+app = typer.Typer(help="Measure the library's ops; view, compare, merge what is known.", no_args_is_help=True, add_completion=False,
+                  rich_markup_mode=None)  # fmt: skip
+
+Names = Annotated[list[str] | None, typer.Option("--implementation", help="Only these implementations; repeat for several.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")]
+Budget = Annotated[float, typer.Option(min=0.1, max=600, help="Seconds of taking turns for each row.")]
+
+
+@app.command("run")
+def run_command(
+    op: Annotated[str, typer.Argument(help="An op, such as rms_norm.")],
+    sizes: Annotated[list[str], typer.Argument(help="A size each, such as R=4096 D=1024.")],
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16, float64.")] = "float32",
+    layout: Annotated[str, typer.Option(help="contiguous, transposed or sliced.")] = "contiguous",
+    backward: Annotated[bool, typer.Option("--backward/--forward", help="Also with gradients.")] = True,
+    implementation: Names = None,
+    device: Device = "auto",
+    budget: Budget = 1.0,
+) -> None:
+    """Judge and measure one case of an op, for every implementation that takes it."""
+    from popcorn.bench import measure_call, report
+    from popcorn.bench.asking import Settings, call_of
+    from popcorn.devices.probe import probe
+    from popcorn.ops.registry import find_op
+    from popcorn.records.store import default_store
+    from popcorn.schema.case import Case
+
+    found = find_op(op)
+    given = dict(part.partition("=")[::2] for part in sizes)
+    if set(given) != set(found.signature.dims) or not all(value.isdigit() and int(value) for value in given.values()):
+        raise typer.BadParameter(f"{op} has the sizes {', '.join(found.signature.dims)}; give each as NAME=NUMBER")
+    dims = {name: int(given[name]) for name in found.signature.dims}
+    case = Case.model_validate({"dims": dims, "precision": dtype, "layout": layout, "scalars": found.signature.scalars})
+    call, settings = call_of(case, probe(device).kind), Settings(device=device, budget_s=budget)
+    for result in measure_call(found, call, implementation, backward and found.differentiable, settings, default_store()):
+        report(result)
+
+
+@app.command("fill")
+def fill_command(
+    ops: Annotated[list[str] | None, typer.Argument(help="Ops; all of them when left out.")] = None,
+    implementation: Names = None,
+    dtype: Annotated[list[str] | None, typer.Option(help="Element types; float32 and bfloat16 when left out.")] = None,
+    only: Annotated[str | None, typer.Option("--slice", help="'AXIS dtype=… SIZE=…': one size varies, the rest is fixed.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="So many cases of each op, the same ones every time.")] = None,
+    curves: Annotated[bool, typer.Option("--curves-only", help="Leave the coverage out.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Measure again what is known.")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="Longest that one command of a row may take, in seconds.")] = 60.0,
+    judge_only: Annotated[bool, typer.Option("--judge-only", help="Show correctness; take no times.")] = False,
+    device: Device = "auto",
+    budget: Budget = 1.0,
+) -> None:
+    """Measure every case that the store lacks, smaller first. Stop it and start it again: what is done is done."""
+    from popcorn.bench import shared_bench
+    from popcorn.bench.asking import Settings
+    from popcorn.bench.fill import Progress, fill, plan_rows
+    from popcorn.ops.registry import find_op, list_ops
+    from popcorn.records.store import default_store
+    from popcorn.units import show_time
+
+    store, progress = default_store(), Progress()
+    store.check_writable()
+    settings = Settings(device=device, budget_s=budget, timeout_s=timeout, timing=not judge_only)
+    chosen = [find_op(name) for name in ops or list_ops()]
+    precisions: Any = dtype or ("float32", "bfloat16")
+    rows = plan_rows(chosen, shared_bench(device).machine, implementation, only, limit, precisions, curves, progress)
+    for who, reason in sorted(progress.refused.items()):
+        typer.echo(f"left out: {who} {reason}", err=True)
+    if not rows:
+        typer.echo("nothing to measure: no implementation takes a case here; the reasons stand above", err=True)
+        raise typer.Exit(1)
+    for _ in fill(rows, store, settings, force, progress, typer.echo):
+        known = progress.known + progress.done + progress.pruned
+        typer.echo(f"  {known} of {progress.planned}, {show_time(progress.eta_s)} to go", err=True)
+    typer.echo(f"{progress.done} measured, {progress.known} known before, {progress.pruned} beyond what failed", err=True)
+
+
+@app.command("view")
+def view_command(
+    op: Annotated[str | None, typer.Argument(help="One op, case by case; all ops in summary when left out.")] = None,
+    table: Annotated[list[Path] | None, typer.Option(help="Parquet files instead of the user's store.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 200,
+) -> None:
+    """What is known, as a table."""
+    from rich.console import Console
+
+    from popcorn.bench.view import cases, summary
+
+    source = _source(table)
+    Console(highlight=False).print(cases(source, op, limit) if op else summary(source))
+
+
+@app.command("diff")
+def diff_command(
+    before: Annotated[Path, typer.Argument(help="A Parquet file or a folder of records.")],
+    after: Annotated[Path, typer.Argument(help="Another.")],
+) -> None:
+    """Rows whose 95 % intervals no longer meet, and rows whose outcome changed. Exit code 1 where something became slower or wrong."""
+    from rich.console import Console
+
+    from popcorn.bench.view import difference_table, differences
+
+    rows = differences(_source([before]), _source([after]))
+    Console(highlight=False).print(difference_table(rows))
+    raise typer.Exit(int(any((row["ratio"] or 0) > 1 or row["before"] == "correct" != row["after"] for row in rows)))
+
+
+@app.command("merge")
+def merge_command(
+    sources: Annotated[list[Path], typer.Argument(help="Folders of records.")],
+    to: Annotated[Path | None, typer.Option(help="The folder to add to; the user's own when left out.")] = None,
+) -> None:
+    """Add the records of other stores, by id. Nothing is removed; of several answers to one question the newest conclusive one counts."""
+    from popcorn.records.store import Store, default_store
+    from popcorn.records.tables import merge
+
+    missing = [path for path in sources if not path.is_dir()]
+    if missing:
+        raise MissingFile(f"{missing[0]} is no folder; give folders of records, as they lie in the cache folder.")
+    added = merge([Store(path) for path in sources], Store(to) if to else default_store())
+    typer.echo(f"{added} records added")
+
+
+def _source(paths: list[Path] | None) -> Any:
+    from popcorn.records.store import Store, default_store
+
+    if not paths:
+        return default_store()
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise MissingFile(f"{missing[0]} does not exist; give a Parquet file or a folder of records.")
+    return Store(paths[0]) if len(paths) == 1 and paths[0].is_dir() else paths

@@ -1,0 +1,17 @@
+"""gelu(gate) · up, the tanh form of GELU in C++: both inputs are read once, the answer is written once. Needs torch."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from popcorn.ops.native import native
+
+LANGUAGE = "cpp"
+
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("geglu.cpp"), lambda gate, up: [(gate.shape, gate.dtype)])
+
+
+def run(gate: Tensor, up: Tensor) -> Any:
+    """As the reference."""
+    return _call((gate, up), ())

@@ -1,0 +1,17 @@
+"""GELU in C++: one reading, one writing. Needs torch."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from popcorn.ops.native import native
+
+LANGUAGE = "cpp"
+
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("gelu.cpp"), lambda x: [(x.shape, x.dtype)])
+
+
+def run(x: Tensor) -> Any:
+    """As the reference."""
+    return _call((x,), ())

@@ -1,0 +1,47 @@
+int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
+    int64_t n = leading(in[0]), v = last(in[0]);
+    int threads = threads_of(scalars, n_scalars, 0);
+    return by_type(in[0].dtype, [&](auto tag) {
+        using T = decltype(tag);
+        using W = wide<T>;
+        const T *log_q = at<T>(in[0]), *log_p = at<T>(in[1]);
+        std::vector<double> sums(threads, 0.0);
+        share(n, v, threads, [&](int64_t first, int64_t end, int me) {
+            double total = 0;
+            for (int64_t r = first; r < end; r++) {
+                W sum = 0;
+#pragma omp simd reduction(+ : sum)
+                for (int64_t i = r * v; i < (r + 1) * v; i++) {
+                    W p = load(log_p + i);
+                    sum += exp_(p) * (p - W(load(log_q + i)));
+                }
+                total += double(sum);
+            }
+            sums[me] = total;
+        });
+        double total = 0;
+        for (double sum : sums) total += sum;
+        store(at<T>(out[0]), W(total / double(n)));
+    });
+}
+
+// dlog_q = −g p / n, dlog_p = g p (1 + log p − log q) / n
+int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, int, popcorn_tensor* grads, int, const double* scalars,
+                     int n_scalars, void*) {
+    int64_t n = leading(in[0]), v = last(in[0]);
+    return by_type(in[0].dtype, [&](auto tag) {
+        using T = decltype(tag);
+        using W = wide<T>;
+        const T *log_q = at<T>(in[0]), *log_p = at<T>(in[1]);
+        T *dq = at<T>(grads[0]), *dp = at<T>(grads[1]);
+        W g = W(load(at<T>(dout[0]))) / W(n);
+        share(n, v, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
+#pragma omp simd
+            for (int64_t i = first * v; i < end * v; i++) {
+                W p = load(log_p + i), e = g * exp_(p);
+                store(dq + i, -e);
+                store(dp + i, e * (W(1) + p - W(load(log_q + i))));
+            }
+        });
+    });
+}

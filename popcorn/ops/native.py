@@ -1,0 +1,178 @@
+"""An op in C++: built once by content, called through the plain C interface, differentiable where it exports a backward. Needs torch.
+
+The text is a file of the op's folder behind `include/popcorn_rows.h`, and it keeps the contract of popcorn_kernel.h: inputs, outputs,
+scalars in the signature's order, so `popcorn eval` could judge it, too. The last scalar is the number of threads.
+"""
+
+import ctypes
+import functools
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from popcorn.devices.host import cache_folder
+from popcorn.errors import PopcornError
+from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
+from popcorn.ops.registry import find_op
+from popcorn.ops.traced import traced
+from popcorn.toolchain.cache import BuildCache
+from popcorn.toolchain.native import build_native
+from popcorn.toolchain.native_module import DTYPE_CODES
+
+ROWS = Path(__file__).parent / "include" / "popcorn_rows.h"
+PRECISIONS = ("float64", "float32", "bfloat16", "float16")
+
+OutputSpec = tuple[Sequence[int], torch.dtype]
+Outputs = Callable[..., Sequence[OutputSpec]]
+"""Inputs and scalars → shape and dtype of each output."""
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("dtype", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("stride", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+class _Arrays(threading.local):
+    """Argument arrays by their layouts, one set for each thread: backward runs in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.made: dict[Any, Any] = {}
+
+
+@dataclass
+class Kernel:
+    """One native library of one op. Inputs of any layout: what is not contiguous is copied first."""
+
+    path: Path
+    outputs: Outputs
+    differentiable: bool
+
+    def __post_init__(self) -> None:
+        self.source = read_source(self.path)
+        self._arrays = _Arrays()
+
+    @functools.cached_property
+    def library(self) -> ctypes.CDLL:
+        """Built or found. Raises PopcornError with the compiler's first message when it cannot be built here."""
+        built = build_native(self.source, "cpp", BuildCache(cache_folder() / "builds"))
+        if not built.ok:
+            raise PopcornError(f"{self.path.name} does not build here: {built.reason}")
+        return ctypes.CDLL(str(built.path))
+
+    def forward(self, tensors: Sequence[Tensor], scalars: Sequence[float]) -> tuple[Tensor, ...]:
+        """New outputs."""
+        outputs = tuple(torch.empty(shape, dtype=dtype) for shape, dtype in self.outputs(*tensors, *scalars))
+        given = [tensor.contiguous() for tensor in tensors]
+        numbers = self._scalars(scalars)
+        code = self.library.popcorn_forward(
+            self._describe(given, 0), len(given), self._describe(outputs, 1), len(outputs), numbers, len(numbers), None
+        )
+        if code != 0:
+            raise RuntimeError(f"{self.path.name}: popcorn_forward returned {code}")
+        return outputs
+
+    def backward(self, tensors: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor | None]:
+        """The gradient of every floating input; None for an index."""
+        given = [tensor.contiguous() for tensor in tensors]
+        cotangents = [cotangent.contiguous() for cotangent in cotangents]
+        gradients = [torch.empty(t.shape, dtype=t.dtype) if t.is_floating_point() else None for t in given]
+        wanted = [gradient for gradient in gradients if gradient is not None]
+        numbers = self._scalars(scalars)
+        code = self.library.popcorn_backward(
+            self._describe(given, 2), len(given), self._describe(cotangents, 3), len(cotangents),
+            self._describe(wanted, 4), len(wanted), numbers, len(numbers), None,
+        )  # fmt: skip
+        if code != 0:
+            raise RuntimeError(f"{self.path.name}: popcorn_backward returned {code}")
+        return gradients
+
+    def _scalars(self, scalars: Sequence[float]) -> Any:
+        values = (*scalars, torch.get_num_threads())
+        return (ctypes.c_double * len(values))(*values)
+
+    def _describe(self, tensors: Sequence[Tensor], place: int) -> Any:
+        """Tensors as the C interface takes them; only the addresses change between calls of the same shapes."""
+        key = (place, *[(tensor.shape, tensor.dtype) for tensor in tensors])
+        found = self._arrays.made.get(key)
+        if found is None:
+            if len(self._arrays.made) > 256:
+                self._arrays.made.clear()
+            found = self._arrays.made[key] = _describe(tensors)
+        array = found[0]
+        for index, tensor in enumerate(tensors):
+            array[index].data = tensor.data_ptr()
+        return array
+
+
+def _describe(tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
+    array, kept = (_Tensor * max(1, len(tensors)))(), []
+    for slot, tensor in zip(array, tensors, strict=False):
+        row = ctypes.c_int64 * max(tensor.dim(), 1)
+        shape, stride = row(*tensor.shape), row(*tensor.stride())
+        slot.dtype, slot.ndim, slot.shape, slot.stride = DTYPE_CODES[tensor.dtype], tensor.dim(), shape, stride
+        kept.append((shape, stride))  # the structure holds bare pointers
+    return array, kept
+
+
+def read_source(path: Path) -> str:
+    """The whole text that is compiled."""
+    return f"{ROWS.read_text(encoding='utf-8')}\n{path.read_text(encoding='utf-8')}"
+
+
+class _Differentiable(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, kernel: Kernel, scalars: tuple[float, ...], *tensors: Tensor) -> Any:
+        ctx.kernel, ctx.scalars = kernel, scalars
+        ctx.save_for_backward(*tensors)
+        outputs = kernel.forward(tensors, scalars)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *cotangents: Tensor) -> Any:
+        return (None, None, *ctx.kernel.backward(ctx.saved_tensors, cotangents, ctx.scalars))
+
+
+def native(
+    path: Path, outputs: Outputs, differentiable: bool = True, precisions: Sequence[str] = PRECISIONS
+) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
+    """(call, accepts, source, operator for torch.compile) of an op in C++ with the C interface: `call(tensors, scalars)` gives the output or a tuple of outputs."""
+    kernel = Kernel(path, outputs, differentiable)
+
+    def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            if not differentiable:
+                raise NotImplementedError(f"{path.parent.name} has no backward here; ask for another implementation")
+            return _Differentiable.apply(kernel, scalars, *tensors)
+        made = kernel.forward(tensors, scalars)
+        return made[0] if len(made) == 1 else made
+
+    def accepts(asked: Call) -> Answer:
+        if asked.device != "cpu":
+            return Rejected(f"runs on cpu only; the call is on {asked.device}")
+        if asked.autocast or asked.precision not in precisions:
+            return Rejected(f"takes {', '.join(precisions)} without autocast; the call is in {asked.precision}")
+        if asked.gradient and not differentiable:
+            return Rejected("has no backward")
+        if math.prod(asked.dims.values()) == 0:
+            return Rejected("takes no empty tensors")
+        try:
+            _ = kernel.library
+        except PopcornError as error:
+            return Rejected(str(error))
+        return ACCEPTED
+
+    name = path.parent.name
+    signature = find_op(name).signature
+    return call, accepts, kernel.source, traced(name, signature, kernel)

@@ -1,0 +1,349 @@
+"""Op and Implementation: what the library offers under one name, and who carries it out. Imports without torch; calling needs it.
+
+    @op(x="... D", weight="D", out="... D")
+    def scaled_tanh(x, weight):
+        return torch.tanh(x) * weight
+
+    @scaled_tanh.implementation("mine")
+    def _(x, weight):
+        return fused_scaled_tanh(x, weight)
+
+The reference is plain torch and says what is right. A call is carried out by the implementation that the op's chooser picks; which one,
+and why, is told by `explain`. Ops that ship with Popcorn are folders of `ops/library`: the declaration, `reference.py`, one
+`impl_<name>.py` for each implementation, found by its name.
+"""
+
+import hashlib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from popcorn.errors import PopcornError
+from popcorn.ops import loading
+from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected, missing
+from popcorn.ops.signature import Signature
+
+LIBRARY = Path(__file__).parent / "library"
+REFERENCE = "torch"
+"""Name of the implementation that every op has: its reference."""
+
+PACKAGES: dict[str, tuple[str, str | None]] = {"triton": ("triton", None), "liger": ("liger-kernel", "liger")}
+"""Implementation → the package that it is written for, and our extra that brings it."""
+
+
+class UnknownOp(PopcornError):
+    """An op or an implementation that does not exist; the text names the nearest."""
+
+    exit_code = 68
+
+
+_declared: dict[str, "Op"] = {}
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One way to carry out an op."""
+
+    name: str
+    """Who wrote it: torch, inductor, popcorn, triton, liger, …"""
+    language: str
+    """What it is written in: torch, cpp, triton, …"""
+    run: Callable[..., Any] | None
+    """Takes the op's arguments by place, scalars by name; None where it cannot be loaded here."""
+    accepts: Accepts
+    """Whether it takes a call."""
+    source: str
+    """Its text, as recorded."""
+    hash: str
+    """16 hex digits over everything that it is made of: records of another hash are of another implementation."""
+    traced: Callable[..., Any] | None = None
+    """The same as something that torch.compile can trace; None: `run` itself can be."""
+
+
+class Chooser(Protocol):
+    """Picks an implementation for a call."""
+
+    def choose(self, op: "Op", call: Call) -> Implementation:
+        """One that accepts the call; the reference always does."""
+
+    def explain(self, op: "Op", call: Call) -> Any:
+        """What was weighed, as something that can be printed."""
+
+
+class FirstAccepting:
+    """The chooser without memory: the first implementation that accepts, in the order of registration, else the reference."""
+
+    def choose(self, op: "Op", call: Call) -> Implementation:
+        return next((one for one in op.implementations.values() if one.accepts(call)), op.implementations[REFERENCE])
+
+    def explain(self, op: "Op", call: Call) -> str:
+        return f"{op.name}: {self.choose(op, call).name}, the first that accepts this call; records were not asked"
+
+
+class Op:
+    """One operation: signature, reference, implementations, and what it must cost. Call it as the reference is called."""
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        out: str | tuple[str, ...],
+        *,
+        reference: Callable[..., Any] | None = None,
+        differentiable: bool = True,
+        min_bytes: Callable[..., float] | None = None,
+        flops: Callable[..., float] | None = None,
+        inputs: Callable[..., list[Any]] | None = None,
+        fixed: tuple[str, ...] = (),
+        tolerance: Mapping[str, float] | None = None,
+        tolerance_why: str = "",
+        plan: Any = None,
+        file: str | None = None,
+    ):
+        self.name = name
+        self.signature = Signature.read(arguments, out)
+        self.differentiable = differentiable
+        self.fixed, self.plan, self.file = fixed, plan, file
+        self.tolerance, self.tolerance_why = dict(tolerance or {}), tolerance_why
+        self._min_bytes, self._flops, self._inputs = min_bytes, flops, inputs
+        self._reference = reference
+        self._implementations: dict[str, Implementation] = {}
+        self._complete = file is not None
+        self._plans: dict[Any, Callable[..., Any]] = {}
+        self.chooser: Chooser | None = None
+        """None: the measured one of popcorn.dispatch."""
+
+    # -- what it is ----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of an op that ships with Popcorn."""
+        return None if self.file else LIBRARY / self.name
+
+    @property
+    def reference(self) -> Callable[..., Any]:
+        """Plain torch: what is right."""
+        if self._reference is None:
+            self._reference = getattr(importlib.import_module(f"popcorn.ops.library.{self.name}.reference"), self.name)
+        return self._reference
+
+    @property
+    def reference_source(self) -> str:
+        """Its text."""
+        return (self.folder / "reference.py").read_text(encoding="utf-8") if self.folder else inspect.getsource(self.reference)
+
+    @property
+    def hash(self) -> str:
+        """16 hex digits of the reference's text: records of another hash answer another question."""
+        return hash_text(self.reference_source)
+
+    def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> float:
+        """Bytes that any implementation must move: declared, or every input read once and every output written once."""
+        if self._min_bytes is None:
+            return self.signature.min_bytes(dims, itemsize)
+        return self._min_bytes(**dims, itemsize=itemsize)
+
+    def flops(self, dims: Mapping[str, int]) -> float | None:
+        """Floating operations that any implementation must do, None where not declared."""
+        return None if self._flops is None else self._flops(**dims)
+
+    def make_inputs(self, dims: Mapping[str, int]) -> list[Any]:
+        """Fresh tensors of these sizes, on torch's default device, in its default element type. Needs torch."""
+        if self._inputs is not None:
+            return self._inputs(**dims)
+        import torch
+
+        return [
+            torch.randint(int(dims.get(s.below, s.below)), s.shape(dims)) if s.below else torch.randn(s.shape(dims))
+            for s in self.signature.inputs
+        ]  # fmt: skip
+
+    # -- implementations -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def implementations(self) -> dict[str, Implementation]:
+        """All of them by name, those that cannot be loaded here too; the reference last. Needs torch."""
+        if not self._complete:
+            assert self.folder is not None
+            for path in sorted(self.folder.glob("impl_*.py")):
+                self._implementations[path.stem.removeprefix("impl_")] = _load(self, path)
+            self._complete = True
+        from popcorn.ops.compiled import compiled
+
+        self._implementations.setdefault("inductor", compiled(self))
+        if list(self._implementations)[-1] != REFERENCE:
+            self._implementations.pop(REFERENCE, None)
+            self._implementations[REFERENCE] = Implementation(
+                REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash
+            )
+        return self._implementations
+
+    def implementation(
+        self, name: str, language: str = "torch", accepts: Accepts = lambda call: ACCEPTED
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Register a function as an implementation: `@my_op.implementation("mine")`."""
+
+        def register(run: Callable[..., Any]) -> Callable[..., Any]:
+            source = inspect.getsource(run)
+            self._implementations[name] = Implementation(name, language, run, accepts, source, hash_text(source))
+            self._implementations.pop(REFERENCE, None)  # it comes last
+            self._plans.clear()
+            return run
+
+        return register
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """This implementation and no other: `rms_norm["popcorn"](x, weight)`. Raises UnknownOp, with the reason where it cannot run here."""
+        found = self.implementations.get(name)
+        if found is None:
+            raise UnknownOp(f"{self.name} has no implementation {name!r}; it has {', '.join(self.implementations)}")
+        if found.run is None:
+            answer = found.accepts(Call({}, "float32", "cpu"))
+            raise UnknownOp(
+                f"{self.name}[{name!r}] cannot run here: {answer.reason if isinstance(answer, Rejected) else 'it did not load'}"
+            )
+        return _traceable(found)
+
+    # -- calls ---------------------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, bench: bool = False, **kwargs: Any) -> Any:
+        """Carry it out by the implementation that the chooser picks. `bench=True` measures this case first where no record knows it."""
+        return (_carry_out or _load_calling())(self, args, kwargs, bench)
+
+    def call_of(self, *args: Any, **kwargs: Any) -> Call:
+        """The call as a chooser sees it. Raises Mismatch where the arguments do not fit. Needs torch."""
+        from popcorn.ops.calling import describe
+
+        return describe(self, args, kwargs)
+
+    def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        """The chosen implementation for arguments like these, frozen: a plain callable that asks nothing. Needs torch."""
+        return self._choose(self.call_of(*args, **kwargs)).run  # type: ignore[return-value]
+
+    def explain(self, *args: Any, **kwargs: Any) -> Any:
+        """Candidates, refusals with reasons, evidence and its distance, expected gain, confidence: print it."""
+        return self._chooser().explain(self, self.call_of(*args, **kwargs))
+
+    def benchmark(self, *args: Any, **options: Any) -> Any:
+        """Judge and measure every implementation at arguments like these; see popcorn.bench.benchmark."""
+        loading.stop_here()
+        return importlib.import_module("popcorn.bench").benchmark(self, *args, **options)
+
+    def load(self) -> "Op":
+        """Load the reference and the way of a call now rather than with the first call. Needs torch."""
+        _ = self.reference
+        _load_calling()
+        return self
+
+    def register(self) -> "Op":
+        """Make an op that does not ship with Popcorn known by its name."""
+        _declared[self.name] = self
+        return self
+
+    def forget(self) -> None:
+        """Forget what was chosen: the next call asks the chooser again."""
+        self._plans.clear()
+
+    def _chooser(self) -> Chooser:
+        # named, not imported: the library works without what lies above it
+        return self.chooser or importlib.import_module("popcorn.dispatch").CHOOSER
+
+    def _choose(self, call: Call) -> Implementation:
+        chosen = self._chooser().choose(self, call)
+        assert chosen.run is not None
+        return chosen
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join(self.signature.names)})>"
+
+
+def op(out: str | tuple[str, ...], name: str | None = None, **declared: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Make an op of a reference: `@op(x="... D", weight="D", out="... D")`, scalars by their default: `eps=1e-6`.
+
+    Options of Op (`flops=…`, `min_bytes=…`, `differentiable=False`, …) may stand among them.
+    """
+    options = {key: declared.pop(key) for key in list(declared) if key in _OPTIONS}
+
+    def declare(reference: Callable[..., Any]) -> Op:
+        file = inspect.getsourcefile(reference)
+        if file is None or not Path(file).is_file():
+            raise PopcornError(f"{reference.__name__} stands in no file, and fresh processes must read it; put it into a .py file")
+        made = Op(name or reference.__name__, declared, out, reference=reference, file=str(Path(file).resolve()), **options)
+        made.__doc__ = reference.__doc__
+        return made.register()
+
+    return declare
+
+
+_OPTIONS = frozenset(inspect.signature(Op.__init__).parameters) - {"self", "name", "arguments", "out", "reference", "file"}
+
+
+def list_ops() -> list[str]:
+    """Names of the ops that ship with Popcorn."""
+    return sorted(path.parent.name for path in LIBRARY.glob("*/reference.py"))
+
+
+def find_op(name: str, file: str | None = None) -> Op:
+    """An op by name; with `file`, the one that this Python file declares (the file is run up to its first measurement). Raises UnknownOp."""
+    if file is not None and name not in _declared:
+        loading.run_for_definitions(file)
+    if name in _declared:
+        return _declared[name]
+    if not (LIBRARY / name / "reference.py").is_file():
+        raise UnknownOp(f"there is no op {name!r}; there are {', '.join([*list_ops(), *_declared])}")
+    return getattr(importlib.import_module(f"popcorn.ops.library.{name}"), name)
+
+
+_carry_out: Callable[..., Any] | None = None
+
+
+def _load_calling() -> Callable[..., Any]:
+    """The way of a call, loaded with the first one: it needs torch, and an import in every call would cost as much as the call."""
+    global _carry_out
+    from popcorn.ops.calling import carry_out
+
+    _carry_out = carry_out
+    return carry_out
+
+
+def hash_text(*texts: str) -> str:
+    """16 hex digits over texts, line ends and trailing spaces evened out."""
+    lines = "\n\0".join("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts)
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+
+def _load(owner: Op, path: Path) -> Implementation:
+    """An implementation from its file; one whose package is missing says so when it is asked."""
+    name = path.stem.removeprefix("impl_")
+    source = path.read_text(encoding="utf-8")
+    try:
+        module = importlib.import_module(f"popcorn.ops.library.{owner.name}.{path.stem}")
+    except ImportError as error:
+        reason = missing(*PACKAGES.get(name, (name, name)), error)
+
+        def refuse(call: Call, reason: Rejected = reason) -> Answer:
+            return reason
+
+        return Implementation(name, name, None, refuse, source, hash_text(source))
+    text = getattr(module, "SOURCE", source)
+    language = getattr(module, "LANGUAGE", "torch")
+    return Implementation(name, language, module.run, module.accepts, text, hash_text(source, text), getattr(module, "traced", None))
+
+
+def _traceable(one: Implementation) -> Callable[..., Any]:
+    """What runs in eager mode and under torch.compile alike."""
+    run, traced = one.run, one.traced
+    assert run is not None
+    if traced is None:
+        return run
+    import torch
+
+    def either(*args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return traced(*args, **kwargs)
+        return run(*args, **kwargs)
+
+    return either

@@ -1,0 +1,130 @@
+"""An op's signature: named sizes, what each argument is, and a call read against it. Imports without torch; reads tensors that it is given.
+
+    Signature({"x": "... D", "weight": "D", "eps": 1e-6}, out="... D")
+
+A text is a tensor: its sizes by name, leading ones together as `...`, which counts as one size R, their product. `target="... < V"` is
+an index: whole numbers from 0 to below V. A size is a name or a number. Anything but a text is the default of a scalar.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+ROWS = "R"
+"""The size that stands for all leading ones."""
+
+INDEX_BYTES = 8
+
+_NAME = re.compile(r"[A-Za-z_]\w*|\d+")
+
+
+class Mismatch(TypeError):
+    """Arguments that do not fit the signature; the text says which, what was expected and what came."""
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One tensor of a signature."""
+
+    name: str
+    sizes: tuple[str, ...]
+    """Names or numbers, `...` first where leading sizes are free."""
+    below: str | None = None
+    """For an index, the size that its values stay under."""
+
+    def shape(self, dims: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape at these sizes, leading ones as one."""
+        return tuple(int(size) if size.isdigit() else dims[ROWS if size == "..." else size] for size in self.sizes)
+
+    def bytes(self, dims: Mapping[str, int], itemsize: int) -> int:
+        """Size in memory."""
+        return math.prod(self.shape(dims)) * (INDEX_BYTES if self.below else itemsize)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A call's arguments by place: tensors in order, scalars by name, sizes."""
+
+    tensors: tuple[Any, ...]
+    scalars: dict[str, Any]
+    dims: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Tensors and scalars of an op, in the order in which they are passed."""
+
+    inputs: tuple[TensorSpec, ...]
+    scalars: dict[str, Any]
+    outputs: tuple[TensorSpec, ...]
+    names: tuple[str, ...] = ()
+    """Every argument, in order."""
+    dims: tuple[str, ...] = field(default=())
+    """Every size's name, in the order of its first appearance."""
+
+    @classmethod
+    def read(cls, arguments: Mapping[str, Any], out: str | Sequence[str]) -> "Signature":
+        """From the texts of a declaration. Raises ValueError for a text that is no list of sizes."""
+        inputs = tuple(_tensor(name, text) for name, text in arguments.items() if isinstance(text, str))
+        outputs = tuple(_tensor(f"out[{i}]", text) for i, text in enumerate([out] if isinstance(out, str) else out))
+        seen = [
+            ROWS if s == "..." else s for spec in inputs for s in (*spec.sizes, *([spec.below] if spec.below else [])) if not s.isdigit()
+        ]
+        scalars = {name: default for name, default in arguments.items() if not isinstance(default, str)}
+        return cls(inputs, scalars, outputs, tuple(arguments), tuple(dict.fromkeys(seen)))
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+        """Arguments by their places, and the sizes that they have. Raises Mismatch."""
+        if len(args) > len(self.names):
+            raise Mismatch(f"{len(args)} arguments were given; expected at most {len(self.names)}: {', '.join(self.names)}")
+        given = dict(zip(self.names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in self.names or name in given:
+                raise Mismatch(f"{name!r} is {'given twice' if name in given else 'no argument'}; expected {', '.join(self.names)}")
+            given[name] = value
+        missing = [spec.name for spec in self.inputs if spec.name not in given]
+        if missing:
+            raise Mismatch(f"{missing[0]!r} is missing; expected {', '.join(self.names)}")
+        tensors = tuple(given[spec.name] for spec in self.inputs)
+        return Bound(tensors, {**self.scalars, **{n: v for n, v in given.items() if n in self.scalars}}, self.read_dims(tensors))
+
+    def read_dims(self, tensors: Sequence[Any]) -> dict[str, int]:
+        """The size of every name. Raises Mismatch where two tensors disagree. A size that no shape tells (an index's bound) is left out."""
+        dims: dict[str, int] = {}
+        for spec, tensor in zip(self.inputs, tensors, strict=True):
+            shape = tuple(tensor.shape)
+            free = spec.sizes[:1] == ("...",)
+            sizes = spec.sizes[1:] if free else spec.sizes
+            if len(shape) < len(sizes) or (not free and len(shape) != len(sizes)):
+                raise Mismatch(f"{spec.name} has shape {shape}; expected ({', '.join(spec.sizes)})")
+            pairs = list(zip(sizes, shape[len(shape) - len(sizes) :], strict=True))
+            if free:
+                pairs.insert(0, (ROWS, math.prod(shape[: len(shape) - len(sizes)])))
+            for size, found in pairs:
+                wanted = int(size) if size.isdigit() else dims.setdefault(size, int(found))
+                if wanted != found:
+                    raise Mismatch(f"{spec.name} has shape {shape}; expected {size} = {wanted} in ({', '.join(spec.sizes)})")
+        return {name: dims[name] for name in self.dims if name in dims}
+
+    def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> int:
+        """Every input read once, every output written once."""
+        return sum(spec.bytes(dims, itemsize) for spec in (*self.inputs, *self.outputs))
+
+    def schema(self) -> str:
+        """As the schema language of torch writes it, without defaults, which torch would strip again: `(Tensor x, Tensor weight, float eps) -> Tensor`."""
+        kinds = {bool: "bool", int: "int", float: "float", str: "str"}
+        tensors = {spec.name for spec in self.inputs}
+        arguments = ["Tensor " + n if n in tensors else f"{kinds[type(self.scalars[n])]} {n}" for n in self.names]
+        results = "Tensor" if len(self.outputs) == 1 else f"({', '.join(['Tensor'] * len(self.outputs))})"
+        return f"({', '.join(arguments)}) -> {results}"
+
+
+def _tensor(name: str, text: str) -> TensorSpec:
+    shape, _, below = (part.strip() for part in text.partition("<"))
+    sizes = tuple(shape.split())
+    bad = [s for i, s in enumerate(sizes) if not _NAME.fullmatch(s) and not (s == "..." and i == 0)]
+    if bad or (below and not _NAME.fullmatch(below)):
+        raise ValueError(f"{name}: {text!r} is no list of sizes; expected names or numbers, `...` first at most, `< V` for an index")
+    return TensorSpec(name, sizes, below or None)

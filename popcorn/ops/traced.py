@@ -1,0 +1,63 @@
+"""A native op as torch.compile sees it: a custom operator with shapes that can be traced, and a backward that is one, too. Needs torch."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from popcorn.ops.signature import Signature
+
+if TYPE_CHECKING:
+    from popcorn.ops.native import Kernel
+
+
+def traced(name: str, signature: Signature, kernel: "Kernel") -> Callable[..., Any]:
+    """The operator `popcorn::<name>` behind a call that takes the op's arguments: tensors first, then scalars."""
+    tensors = len(signature.inputs)
+
+    def forward(*args: Any) -> Any:
+        return _one_or_all(kernel.forward(args[:tensors], args[tensors:]))
+
+    def shapes(*args: Any) -> Any:
+        return _one_or_all(tuple(args[0].new_empty(shape, dtype=dtype) for shape, dtype in kernel.outputs(*args)))
+
+    operator = torch.library.custom_op(f"popcorn::{name}", forward, mutates_args=(), schema=signature.schema())
+    operator.register_fake(shapes)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {**signature.scalars, **dict(zip(signature.names, args, strict=False)), **kwargs}
+        return operator(*[given[name] for name in signature.names])
+
+    if not kernel.differentiable:
+        return call
+
+    def gradients(inputs: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor]:
+        return [made for made in kernel.backward(inputs, cotangents, tuple(scalars)) if made is not None]
+
+    def gradient_shapes(inputs: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor]:
+        return [one.new_empty(one.shape) for one in inputs if one.is_floating_point()]
+
+    backward = torch.library.custom_op(
+        f"popcorn::{name}_backward",
+        gradients,
+        mutates_args=(),
+        schema="(Tensor[] inputs, Tensor[] cotangents, float[] scalars) -> Tensor[]",
+    )
+    backward.register_fake(gradient_shapes)
+
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*inputs[:tensors])
+        ctx.scalars = [float(scalar) for scalar in inputs[tensors:]]
+
+    def differentiate(ctx: Any, *cotangents: Tensor) -> tuple[Any, ...]:
+        given = ctx.saved_tensors
+        made = iter(backward(list(given), list(cotangents), ctx.scalars))
+        return (*[next(made) if one.is_floating_point() else None for one in given], *[None for _ in ctx.scalars])
+
+    operator.register_autograd(differentiate, setup_context=keep)
+    return call
+
+
+def _one_or_all(outputs: tuple[Any, ...]) -> Any:
+    return outputs[0] if len(outputs) == 1 else outputs

@@ -1,0 +1,65 @@
+"""Tables of what is known: quick for many rows, and honest about what differs between two stores."""
+
+import io
+import time
+
+import duckdb
+import pytest
+from rich.console import Console
+
+from popcorn.bench.view import cases, differences, summary
+from popcorn.records.store import Store
+from popcorn.records.tables import write_table
+from tests.test_dispatch import row
+
+
+def shown(table) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(table)
+    return console.file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """150,000 rows of one shape: 30 ops, 5 implementations, 1,000 cases each."""
+    folder = tmp_path_factory.mktemp("many")
+    write_table([row("popcorn", 2.0)], folder / "one.parquet")
+    with duckdb.connect() as connection:
+        connection.execute(f"""
+            COPY (SELECT one.* REPLACE (
+                      'op_' || (i % 30) AS problem, 'made_' || (i // 30 % 5) AS implementation, 'R' || (i // 150) AS case_id,
+                      md5(i::VARCHAR)[:16] AS id, 0.5 + (i % 7) AS speedup, 'hash' || (i % 30) AS problem_hash)
+                  FROM '{folder / "one.parquet"}' AS one, range(150000) AS numbers(i)) TO '{folder / "many.parquet"}' (FORMAT parquet)
+        """)
+    return folder / "many.parquet"
+
+
+def test_a_summary_of_150_000_rows_takes_under_3_seconds(many):
+    began = time.process_time()
+    text = shown(summary(many))
+    assert time.process_time() - began < 3
+    assert "op_0" in text and "made_4" in text and "1000" in text
+
+
+def test_the_cases_of_one_op_are_limited(many):
+    assert shown(cases(many, "op_3", limit=10)).count("correct") == 10
+
+
+def test_a_summary_gives_means_and_counts(tmp_path):
+    store = Store(tmp_path / "records")
+    store.extend([row("popcorn", 2.0), row("popcorn", 8.0, dims={"R": 1, "D": 8}), row("popcorn", outcome="crash", dims={"R": 2, "D": 8})])
+    text = shown(summary(store))
+    assert "4.00×" in text and "2.00×" in text and "8.00×" in text
+    assert [cell for cell in text.splitlines()[1].split() if cell in ("3", "2")] == ["3", "2"]
+
+
+def test_differences_are_intervals_that_do_not_meet_and_outcomes_that_changed(tmp_path):
+    before, after = Store(tmp_path / "a" / "records"), Store(tmp_path / "b" / "records")
+    small, large, other = {"R": 1, "D": 8}, {"R": 2, "D": 8}, {"R": 3, "D": 8}
+    before.extend([row("popcorn", time_s=1.0, dims=small), row("popcorn", time_s=1.0, dims=large), row("popcorn", time_s=1.0, dims=other)])
+    after.extend(
+        [row("popcorn", time_s=1.5, dims=small), row("popcorn", time_s=1.01, dims=large), row("popcorn", outcome="crash", dims=other)]
+    )
+    changed, slower = differences(before, after)
+    assert (changed["before"], changed["after"], changed["ratio"]) == ("correct", "crash", None)
+    assert slower["ratio"] == pytest.approx(1.5) and slower["case"] == "R1-D8-fp32"

@@ -1,0 +1,164 @@
+"""Dispatch: what it picks from records, what it refuses, what it says."""
+
+import warnings
+
+import pytest
+import torch
+
+from popcorn import dispatch
+from popcorn.dispatch import Measured, Notice, PopcornWarning
+from popcorn.ops import swiglu
+from popcorn.ops.calls import Call
+from popcorn.records.store import Store
+from popcorn.schema.case import Case
+from popcorn.schema.machine import Machine
+from popcorn.schema.measurement import Interval, Measurement, Memory
+from popcorn.schema.record import Provenance, Record, Subject
+from popcorn.schema.verdict import Verdict
+from popcorn.worker.writing import candidate_hash
+from tests.made_records import identity, make_samples, make_timing
+
+HERE = Machine(device_id="cpu-here-1t", device_name="a processor", kind="cpu", torch="2.13.0", bandwidth_bytes_per_s=2e10)
+THERE = HERE.model_copy(update={"device_id": "cpu-there-1t", "bandwidth_bytes_per_s": 4e10})
+CALL = Call({"R": 1024, "D": 1024}, "float32", "cpu")
+
+
+def row(name, speedup=2.0, time_s=1e-3, outcome="correct", machine=HERE, dims=None, memory=1.0, gradient="none", hash=None, timed=True):
+    one = swiglu.implementations[name]
+    case = Case(dims=dims or {"R": 1024, "D": 1024}, gradient=gradient)
+    timing = make_timing(time_s, candidate=make_samples(time_s), speedup=Interval(value=speedup, low=0.9 * speedup, high=1.1 * speedup))
+    good = outcome == "correct" and timed
+    return Record(
+        kind="op", id=identity(name, speedup, case.id, machine.device_id, outcome),
+        subject=Subject(problem="swiglu", problem_hash=swiglu.hash, implementation=name, candidate_hash=hash or candidate_hash(one.source), language=one.language),
+        case=case, machine=machine, verdict=Verdict(outcome=outcome, trials=5, trials_passed=5),
+        measurement=Measurement(timing=timing, memory=Memory(peak_bytes=int(1e6 * memory), baseline_peak_bytes=1_000_000, ratio=memory)) if good else Measurement(),
+        provenance=Provenance(made="2026-11-29T00:00:00", harness="0"),
+    )  # fmt: skip
+
+
+def chooser(tmp_path, *rows, machine=HERE, **options) -> Measured:
+    store = Store(tmp_path / "records")
+    store.extend(rows)
+    return Measured(store=store, machine=machine, **options)
+
+
+def chosen(measured, call=CALL) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopcornWarning)
+        return measured.choose(swiglu, call).name
+
+
+def weighed_popcorn(measured):
+    return {one.implementation: one for one in measured.explain(swiglu, CALL).weighed}["popcorn"]
+
+
+def test_the_fastest_that_was_measured_here_is_picked(tmp_path):
+    assert chosen(chooser(tmp_path, row("popcorn", 2.0), row("inductor", 1.5))) == "popcorn"
+    assert chosen(chooser(tmp_path / "b", row("popcorn", 2.0), row("inductor", 2.5))) == "inductor"
+
+
+def test_torch_carries_out_what_no_other_does_faster(tmp_path):
+    assert chosen(chooser(tmp_path, row("popcorn", 0.8))) == "torch"
+
+
+def test_what_was_not_shown_to_be_right_for_the_class_is_never_picked(tmp_path):
+    measured = chooser(tmp_path, row("popcorn", 5.0))
+    assert chosen(measured, Call(CALL.dims, "bfloat16", "cpu")) == "torch"
+    assert chosen(measured, Call(CALL.dims, "float32", "cpu", gradient=True)) == "torch"
+
+
+def test_one_wrong_record_of_the_class_bars_an_implementation(tmp_path):
+    measured = chooser(tmp_path, row("popcorn", 5.0), row("popcorn", outcome="wrong_values", dims={"R": 7, "D": 9}))
+    assert chosen(measured) == "torch"
+    assert "shows it wrong" in str(measured.explain(swiglu, CALL))
+
+
+def test_records_of_another_text_of_the_implementation_say_nothing(tmp_path):
+    assert chosen(chooser(tmp_path, row("popcorn", 5.0, hash="0" * 16))) == "torch"
+
+
+def test_between_measured_cases_the_speedup_is_interpolated(tmp_path):
+    small, large = {"R": 256, "D": 1024}, {"R": 4096, "D": 1024}
+    measured = chooser(tmp_path, row("popcorn", 1.0, dims=small), row("popcorn", 4.0, dims=large))
+    weighed = weighed_popcorn(measured)
+    assert weighed.speedup == pytest.approx(2.0)
+    assert weighed.distance == 2 and 0 < weighed.confidence < 1
+
+
+def test_records_of_the_nearest_device_serve_scaled_and_it_is_said_once(tmp_path):
+    measured = chooser(tmp_path, row("popcorn", 3.0, time_s=1e-3, machine=THERE))
+    with pytest.warns(PopcornWarning, match="another serve"):
+        assert measured.choose(swiglu, CALL).name == "popcorn"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PopcornWarning)
+        measured.choose(swiglu, CALL)
+    weighed = weighed_popcorn(measured)
+    assert weighed.source == "nearest device" and weighed.confidence <= 0.5
+    assert weighed.time_s == pytest.approx(2e-3)  # half the bandwidth
+
+
+def test_another_version_of_torch_lowers_confidence_and_does_not_blind(tmp_path):
+    measured = chooser(tmp_path, row("popcorn", 3.0), machine=HERE.model_copy(update={"torch": "2.14.0"}))
+    with pytest.warns(PopcornWarning, match="other versions"):
+        assert measured.choose(swiglu, CALL).name == "popcorn"
+    assert weighed_popcorn(measured).confidence == pytest.approx(0.8)
+
+
+def test_without_records_it_is_torch_and_says_what_would_give_some(tmp_path):
+    measured = chooser(tmp_path)
+    with pytest.warns(PopcornWarning, match="popcorn bench fill swiglu"):
+        assert measured.choose(swiglu, CALL).name == "torch"
+    text = str(measured.explain(swiglu, CALL))
+    assert "popcorn bench fill swiglu --implementation popcorn --dtype float32" in text
+
+
+def test_right_and_never_timed_is_not_picked_over_torch(tmp_path):
+    measured = chooser(tmp_path, row("popcorn", timed=False))
+    assert chosen(measured) == "torch"
+    weighed = weighed_popcorn(measured)
+    assert weighed.source == "roofline" and weighed.time_s == pytest.approx(3 * 1024 * 1024 * 4 / 2e10)
+
+
+def test_policies_weigh_memory(tmp_path):
+    rows = [row("popcorn", 2.0, memory=0.9), row("inductor", 1.2, memory=0.4)]
+    assert chosen(chooser(tmp_path / "a", *rows, policy="least memory")) == "inductor"
+    assert chosen(chooser(tmp_path / "b", *rows, policy="fastest under budget", budget_bytes=500_000)) == "inductor"
+    assert chosen(chooser(tmp_path / "c", *rows, policy="fastest under budget", budget_bytes=10)) == "torch"
+
+
+def test_new_records_are_seen_by_the_next_choice(tmp_path):
+    measured = chooser(tmp_path)
+    assert chosen(measured) == "torch"
+    measured.store.append(row("popcorn", 2.0))
+    assert chosen(measured) == "popcorn"
+
+
+def test_a_call_goes_to_the_chosen_implementation_and_gives_the_references_answer(tmp_path):
+    gate, up = torch.randn(8, 16), torch.randn(8, 16)
+    swiglu.chooser = chooser(tmp_path, row("popcorn", 2.0))
+    swiglu.forget()
+    try:
+        assert swiglu.specialize(gate, up) is swiglu.implementations["popcorn"].run
+        torch.testing.assert_close(swiglu(gate, up), swiglu["torch"](gate, up))
+        assert list(swiglu._plans.values()) == [swiglu.implementations["popcorn"].run]
+    finally:
+        swiglu.chooser = None
+        swiglu.forget()
+
+
+def test_the_list_of_warnings_is_closed():
+    assert {notice.name for notice in Notice} == {"NO_RECORDS", "NEAREST_DEVICE", "OTHER_VERSIONS", "ROOFLINE"}
+    assert dispatch.CHOOSER.policy == "fastest"
+
+
+def test_a_warning_points_at_the_users_own_call(tmp_path):
+    swiglu.chooser = chooser(tmp_path)
+    swiglu.forget()
+    try:
+        with pytest.warns(PopcornWarning) as caught:
+            swiglu(torch.randn(2, 4), torch.randn(2, 4))
+        assert [warning.filename for warning in caught] == [__file__]
+    finally:
+        swiglu.chooser = None
+        swiglu.forget()
