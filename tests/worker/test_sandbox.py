@@ -80,19 +80,22 @@ def test_another_evaluations_folders_are_closed(candidate, bench):
 
 def test_its_own_folder_its_inputs_and_the_system_are_open(candidate):
     (candidate.shared / "in" / "x").write_text("inputs")
+    (candidate.shared / "out" / "y").write_text("an output buffer")
     found = candidate.answer(f"""
         import torch, math
         open("own.txt", "w").write("mine")
         os.mkdir("sub"); open("sub/x", "w").write("y"); os.unlink("sub/x"); os.rmdir("sub")
-        open({str(candidate.shared / "out" / "y")!r}, "w").write("result")
+        open({str(candidate.shared / "out" / "y")!r}, "r+").write("result")
+        made = attempt(lambda: open({str(candidate.shared / "out" / "z")!r}, "w"))
         import tempfile
         with tempfile.NamedTemporaryFile() as file: inside = file.name.startswith(os.getcwd())
-        answer(own=open("own.txt").read(), inputs=open({str(candidate.shared / "in" / "x")!r}).read(), inside=inside,
+        answer(own=open("own.txt").read(), inputs=open({str(candidate.shared / "in" / "x")!r}).read(), inside=inside, made=made,
                cpu=len(open("/proc/cpuinfo").read()) > 0, status=len(open("/proc/self/status").read()) > 0,
                compiler=subprocess.run([sys.executable, "-c", "print(6*7)"], capture_output=True, text=True).stdout.strip(),
                total=float(torch.ones(10, 10).matmul(torch.ones(10, 10)).sum()))
     """)
-    assert found == {"own": "mine", "inputs": "inputs", "inside": True, "cpu": True, "status": True, "compiler": "42", "total": 1000.0}
+    assert found == {"own": "mine", "inputs": "inputs", "inside": True, "made": found["made"], "cpu": True, "status": True, "compiler": "42", "total": 1000.0}
+    assert "Permission" in str(found["made"]), "files that are there may be filled, none may be made: all share that memory"
 
 
 def test_no_socket_but_a_local_one_can_be_opened(candidate):
