@@ -6,6 +6,7 @@ MADE := .venv/.made
 .PHONY: demo test lint gpu-check bench docs environment clean
 
 demo: environment
+	@echo "Judging five kernels on this machine: one to three minutes."
 	$(BIN)/popcorn demo
 
 test: environment
@@ -32,8 +33,9 @@ $(MADE): pyproject.toml constraints.txt
 		echo "Popcorn needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -1). Install one (Debian: apt-get install python3 python3-venv), or name one that is here: make environment PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' || { echo "Python's venv is missing. Debian: apt-get install python3-venv"; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || { echo "A C++ compiler is missing. Debian: apt-get install g++"; exit 1; }
+	@echo "Making the environment in .venv: about a minute, more where torch must be fetched."
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,gpu]'
+	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test,lint,gpu]'
 	@touch $(MADE)
 
 clean:

@@ -50,7 +50,7 @@ def _title(record: Record) -> Text:
     if timing is not None:
         title.append(f" · {facts_of.comparison(timing)}", style="bold")
         if timing.control.fit is False:
-            title.append(" · UNFIT RUN: the machine is too noisy for this figure", style="bold yellow")
+            title.append("\nUNFIT RUN: the machine is too noisy for a claim", style="bold yellow")
     return title
 
 

@@ -1,6 +1,8 @@
 """`popcorn demo`: honest candidates and two cheats judged on this machine, with their cards and why the cheats were caught."""
 
 import json as json_text
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,7 +89,7 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
         table.add_column(heading, overflow="fold")
     for sample, record in zip(SAMPLES, records, strict=True):
         timing = record.measurement.timing
-        speedup = ratio_between(timing.speedup) if timing else UNKNOWN
+        speedup = ratio_between(timing.speedup) + (" unfit run" if timing.control.fit is False else "") if timing else UNKNOWN
         expected = "yes" if as_expected(sample, record) else "NO"
         table.add_row(*(Text(cell) for cell in (sample.title, sample.problem, record.verdict.outcome, speedup, expected)))
     width = min(console.width, WIDTH)
@@ -99,7 +101,10 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
         "popcorn problems list": "what else there is to solve",
         "popcorn doctor": "what this machine can measure",
     }
-    console.print(Text("\nWhere to look next:"))
+    if any(record.measurement.timing and record.measurement.timing.control.fit is False for record in records):
+        console.print(Text("unfit run: the machine was too noisy for a claim; the verdicts stand."), width=width)
+    activate = "" if shutil.which("popcorn") else f" (first: source {_shown(Path(sys.prefix))}/bin/activate)"
+    console.print(Text(f"\nWhere to look next{activate}:"))
     for command, what in steps.items():
         console.print(Text(f"  {command}\n      {what}"), width=max(width, len(command) + 2), soft_wrap=True)
 

@@ -28,7 +28,9 @@ def time_between(samples: Samples) -> str:
 
 
 def comparison(timing: Timing) -> str:
-    """The headline: faster, slower or no difference, against eager."""
+    """The headline: faster, slower or no difference, against eager; only the ratio where the run is unfit to claim any of them."""
+    if timing.control.fit is False:
+        return f"{ratio_between(timing.speedup)} against eager, unproven"
     words = {"faster": "faster than eager", "slower": "the speed of eager, slower", "no difference": "no difference from eager"}
     if timing.comparison == "no difference":
         return f"{words['no difference']} that can be told: {ratio_between(timing.speedup)}"

@@ -53,7 +53,13 @@ def show_command(
         return
     typer.echo(statement(found))
     typer.echo(f"# {found.id} {found.name}, hash {found.hash}")
-    typer.echo(f"# at least {_span(bounds['min_bytes'], show_bytes)} to move in float32, {_span(bounds['flops'], _flop)} to do")
+    if bounds["min_bytes"] is None and bounds["flops"] is None:
+        typer.echo("# least bytes and flops: not declared")
+    else:
+        typer.echo(f"# at least {_span(bounds['min_bytes'], show_bytes)} to move in float32, {_span(bounds['flops'], _flop)} to do")
+    small = {name: int(dim.at("cpu")) for name, dim in facts(found).dims.items()}
+    if small and any(small[name] != int(dim) for name, dim in facts(found).dims.items()):
+        typer.echo("# on a machine without a GPU: about " + ", ".join(f"{name}={size}" for name, size in small.items()))
 
 
 @app.command("check")

@@ -53,6 +53,7 @@ def request_of(old: Record, device: str | None = None, budget_s: float = 10.0) -
         gradient=old.case.gradient,
         device=device or ("cpu" if old.machine.kind == "cpu" else f"cuda:{old.machine.device_index or 0}"),
         budget_s=budget_s,
+        compile_baseline=old.measurement.timing is None or old.measurement.timing.compiled is not None,
         seed=old.provenance.seed,
     )
 
