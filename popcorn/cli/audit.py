@@ -23,7 +23,9 @@ def audit(
     only: Annotated[list[str] | None, typer.Option(help="A sample's name, or a pattern such as 'cache_*'; may be given again.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
 ) -> None:
-    """Judge cheats that must be caught and honest kernels that must not be accused, on this machine.
+    """Cheats must be caught, honest kernels must pass.
+
+    All are judged on this machine.
 
     The exit code is 0 when every cheat is caught and no honest kernel is accused, else 1. Records are thrown away.
     """

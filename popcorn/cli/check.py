@@ -14,7 +14,9 @@ def check(
     file: Annotated[str, typer.Argument(help="The candidate: .py, .c, .cpp or .cu.")],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON array, and nothing else.")] = False,
 ) -> None:
-    """Show what is worth a look in a candidate's text, line by line.
+    """What a candidate's text shows before it runs.
+
+    Line by line, with the rule and the reason.
 
     The exit code is 1 where something is found that no honest kernel needs, else 0.
     """

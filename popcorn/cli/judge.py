@@ -16,7 +16,10 @@ def judge_record(
     word: Annotated[WordName, typer.Argument(help="What is held of it from now on.")],
     evidence: Annotated[str, typer.Option(help="What was run and what was seen.")],
 ) -> None:
-    """Add a judgement to the ledger. The record stays as it is; a condemned one stands in no rank or figure."""
+    """Say that a record is suspected, cleared or condemned.
+
+    The judgement is added to the ledger; the record stays as it is.
+    """
     from popcorn.records.store import default_store
 
     store = default_store()

@@ -23,7 +23,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "eval": Command("popcorn.cli.eval", "evaluate_file", "Judge a kernel file, measure it, and print its card."),
     "demo": Command("popcorn.cli.demo", "demo", "Judge honest kernels and two cheats on this machine."),
-    "audit": Command("popcorn.cli.audit", "audit", "Cheats that must be caught, honest kernels that must not be accused."),
+    "audit": Command("popcorn.cli.audit", "audit", "Cheats must be caught, honest kernels must pass."),
     "check": Command("popcorn.cli.check", "check", "What a candidate's text shows before it runs."),
     "judge": Command("popcorn.cli.judge", "judge_record", "Say that a record is suspected, cleared or condemned."),
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),

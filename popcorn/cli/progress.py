@@ -39,6 +39,6 @@ def _lines(title: str, console: "Console") -> Callable[[str], None]:
         now = time.monotonic() - began
         if now - said >= EVERY_S:
             said = now
-            console.print(plain(f"{now:4.0f} s  {title} {message}", 110), markup=False, highlight=False, soft_wrap=True)
+            console.print(f"{now:4.0f} s  " + plain(f"{title} {message}", 100), markup=False, highlight=False, soft_wrap=True)
 
     return say

@@ -40,7 +40,7 @@ def test_a_foreign_file_is_shown_as_it_is_without_bounds(tmp_path) -> None:
     text = "class Model: ...\ndef get_inputs():\n    return []\n"
     (tmp_path / "a.py").write_text(text)
     shown = run(app, ["show", str(tmp_path / "a.py")]).output
-    assert shown.startswith(text) and "(not declared)" in shown
+    assert shown.startswith(text) and "not declared" in shown
 
 
 def test_an_unknown_problem_is_an_error_with_a_next_step() -> None:
