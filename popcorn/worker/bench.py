@@ -20,6 +20,14 @@ _SHARED_MEMORY = Path("/dev/shm")
 _DEFAULT_CACHE_BYTES = 32 << 20
 
 
+def sweep(place: Path) -> None:
+    """Remove what benches left whose process is gone: kill -9 leaves no time to tidy. Folders are named for their process."""
+    for folder in place.glob("popcorn-*-*"):
+        owner = folder.name.split("-")[1]
+        if owner.isdecimal() and folder.is_dir() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 class Bench:
     """One device, ready. Closing it ends every process and removes every temporary file."""
 
@@ -36,9 +44,11 @@ class Bench:
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
         )
         self.ceilings: Ceilings | None = load_ceilings(self.machine, self.cache / "ceilings")
-        parent = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
-        self.folder = Path(tempfile.mkdtemp(prefix="popcorn-", dir=parent))
-        self.disk = Path(tempfile.mkdtemp(prefix="popcorn-"))
+        parent = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+        for place in {parent, Path(tempfile.gettempdir())}:
+            sweep(place)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"popcorn-{os.getpid()}-", dir=parent))
+        self.disk = Path(tempfile.mkdtemp(prefix=f"popcorn-{os.getpid()}-"))
         self._lock = threading.Lock()
         self._count = 0
 
