@@ -33,7 +33,7 @@ def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store)
 def find_baseline(session: Session, store: Store) -> Record | None:
     """A baseline of exactly this problem text, case, device, torch and thread count."""
     machine, case = session.bench.machine, case_of(session)
-    for record in store.find(problem=session.request.problem.id, kind="baseline"):
+    for record in store.find(problem=session.request.problem.id, kind="baseline", condemned=False):
         same_machine = (record.machine.id, record.machine.torch, record.machine.threads) == (machine.id, machine.torch, machine.threads)
         if same_machine and record.subject.problem_hash == session.request.problem.hash and record.case == case:
             return record

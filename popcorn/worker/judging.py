@@ -66,12 +66,12 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
             _one_trial(session, trials, question, index == 0, f"trial {index + 1} ({distribution} values{also}): ")
         except Refused as refused:
             return _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations()), trials
-        if index + 1 == len(plan) < _MOST_TRIALS and 0 < trials.judged < MIN_TRIALS:
+        if index + 1 == len(plan) < _MOST_TRIALS and trials.judged < MIN_TRIALS:
             plan.append(("normal", "contiguous", opened["jitters"]))  # in place of one that decided nothing
     session.passed.update(dict.fromkeys(("fresh_inputs", "fresh_weights", "value_kinds")))
     session.passed.update({"hidden_sizes": None} if opened["jitters"] else {})
-    if trials.judged == 0:
-        reason = "no trial could decide anything: " + "; ".join(trials.left_out[:3])
+    if trials.judged < MIN_TRIALS:
+        reason = f"{trials.judged or 'no'} trials could decide anything, and {MIN_TRIALS} are needed: " + "; ".join(trials.left_out[:3])
         return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
     return _verdict(trials, "correct", None, None, session), trials
 
@@ -139,11 +139,12 @@ def settle(session: Session, judged: dict[str, Any], trials: Trials, what: str, 
     """Judge the oracle's figures for one set of results; count them when they decide something. Raises Refused."""
     session.check(stage, "structure", judged["structure"], where=where)
     outputs = [OutputErrors.model_validate(item) for item in judged["outputs"]]
-    for errors in outputs:
-        reason = unfit(errors)
-        if reason:
-            trials.left_out.append(f"{what}: {reason}")
-            return
+    reasons = {errors.output: unfit(errors) for errors in outputs}
+    trials.left_out += [f"{what}: {reason}" for reason in reasons.values() if reason]
+    # an output that is ill-conditioned here decides nothing; the others still do
+    outputs = [errors for errors in outputs if reasons[errors.output] is None]
+    if reasons and not outputs:
+        return
     for errors in outputs:
         session.check(stage, "truth", errors, trials.floor, where=where)
         if errors.repeat is not None:
@@ -219,5 +220,5 @@ def judge_results(session: Session, trials: Trials, taken: Taken, questions: lis
             # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
             single = {**message, "questions": [questions[position]], "trees": [trees[position]], "conditioning": True}
             settle(session, session.ask(session.oracle, single)["judged"][0], probe, "timed", "timing", where)
-        taken.judged += 1
+        taken.judged += probe.judged
     session.passed["timed_outputs"] = None
