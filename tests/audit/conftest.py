@@ -15,6 +15,12 @@ def bench() -> Iterator[Bench]:
         yield made
 
 
+@pytest.fixture(scope="package")
+def gpu_bench() -> Iterator[Bench]:
+    with Bench("cuda") as made:
+        yield made
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path)

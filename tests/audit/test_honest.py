@@ -20,8 +20,7 @@ def test_an_honest_candidate_is_correct(sample: Sample, bench: Bench, store: Sto
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("sample", read_samples("honest"), ids=lambda one: one.name)
-def test_an_honest_candidate_is_correct_on_a_gpu(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with Bench("cuda") as bench:
-        (answer,) = run([sample], bench, Store(tmp_path_factory.mktemp("store")), "cuda")
+@pytest.mark.parametrize("sample", [one for one in SAMPLES if one.timed and one.path.suffix == ".py"], ids=lambda one: one.name)
+def test_an_honest_candidate_is_correct_on_a_gpu(sample: Sample, gpu_bench: Bench, store: Store) -> None:
+    (answer,) = run([sample], gpu_bench, store, "cuda")
     assert answer.as_it_must, answer.sentence()
