@@ -86,12 +86,20 @@ def pack(tree: Any, buffer: Buffer) -> Any:
         return {"v": tree}
     if type(tree) is float:
         return {"f": tree.hex()}
-    if type(tree) is list or isinstance(tree, tuple):  # named tuples are tuples: torch.max returns one
+    if is_sequence(tree):
         return {"l" if type(tree) is list else "u": [pack(item, buffer) for item in tree]}
     if type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: pack(item, buffer) for key, item in tree.items()}}
     name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
     return {"alien" if isinstance(tree, torch.Tensor) else "other": name}
+
+
+def is_sequence(tree: Any) -> bool:
+    """A list, a tuple, or a named tuple as torch.max returns one: nothing that does work of its own when it is read."""
+    kind = type(tree)
+    if kind in (list, tuple):
+        return True
+    return isinstance(tree, tuple) and all(getattr(kind, name) is getattr(tuple, name) for name in ("__iter__", "__getitem__", "__len__"))
 
 
 def unpack(packed: Any, buffer: Buffer, private: bool = True, depth: int = 0) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from popcorn.worker.mailbox import Buffer, Full, copy_of, leaves, pack, tensors_of
+from popcorn.worker.mailbox import Buffer, Full, copy_of, is_sequence, leaves, pack, tensors_of
 
 
 def to_device(tree: Any, device: torch.device) -> Any:
@@ -82,6 +82,9 @@ def private_copy(tree: Any) -> Any:
 
 def stash(old: Any, result: Any, aliens: list[str]) -> Any:
     """A private copy of a result, into the memory of the last one where it fits."""
+    if isinstance(result, (list, tuple)) and not is_sequence(result):
+        aliens.append(f"{type(result).__module__}.{type(result).__qualname__}"[:200])
+        return None
     if isinstance(result, (list, tuple)):
         olds = old if isinstance(old, (list, tuple)) and len(old) == len(result) else [None] * len(result)
         return _sequence(result, [stash(o, item, aliens) for o, item in zip(olds, result, strict=True)])
