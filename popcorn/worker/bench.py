@@ -6,7 +6,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings
+from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings, with_ceilings
 from popcorn.devices.host import cache_folder, separate_cores
 from popcorn.devices.probe import probe
 from popcorn.errors import HarnessFailure
@@ -94,10 +94,7 @@ class Bench:
 
     def machine_with_ceilings(self) -> Machine:
         """The machine's facts, with the ceilings measured on it where they are known."""
-        if self.ceilings is None:
-            return self.machine
-        known = {"bandwidth_bytes_per_s": self.ceilings.bandwidth_bytes_per_s, "flop_per_s": self.ceilings.flop_per_s}
-        return self.machine.model_copy(update=known)
+        return self.machine if self.ceilings is None else with_ceilings(self.machine, self.ceilings)
 
     def keep_ceilings(self, ceilings: Ceilings) -> None:
         """Remember ceilings measured on this machine."""

@@ -43,7 +43,6 @@ class Side:
         self.subject: Subject | None = None
         self.slots: list[tuple[list[Any], list[torch.Tensor]]] = []
         self.kept: list[Any] = []
-        self.results: list[Any] = []
         self._buffers: dict[str, Buffer] = {}
         self._timer: Any = None
         self._flags = snapshot()
@@ -74,7 +73,6 @@ class Side:
         set_precision(message["precision"])
         self._flags.update(precision_flags())
         self.subject = None
-        self.results = []
         inbox = self._attach(message["inbox"], writable=False)
         init_args = unpack(message["init_args"], inbox)
         if self.role != "candidate":
@@ -229,7 +227,7 @@ class Side:
         """Peak memory of one call beyond what was resident."""
         from popcorn.measure.memory import measure_memory
 
-        self.kept, self.results = [], []
+        self.kept = []
         gc.collect()
         subject, slot = self._need_subject(), self.slots[0]
         forward = functools.partial(subject.forward, *slot[0]) if subject.gradient else None
