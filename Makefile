@@ -35,7 +35,7 @@ $(MADE): pyproject.toml constraints.txt
 	@command -v $${CXX:-c++} >/dev/null || { echo "A C++ compiler is missing. Debian: apt-get install g++"; exit 1; }
 	@echo "Making the environment in .venv: about a minute, more where torch must be fetched."
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test,lint,gpu]'
+	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[agents,gpu,lint,models,search,service,site,slurm,test]'
 	@touch $(MADE)
 
 clean:

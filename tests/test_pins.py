@@ -12,7 +12,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("test", "lint", "gpu")
+EXTRAS = ("agents", "gpu", "lint", "models", "search", "service", "site", "slurm", "test")
 """As the Makefile installs."""
 
 BY_TORCH = re.compile(r"nvidia-|triton$|cuda-|cupti-")
