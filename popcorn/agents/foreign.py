@@ -22,7 +22,12 @@ async def adopt(recorder: Recorder, messages: list[ChatMessage]) -> Run:
         output = event.output if event is not None else ModelOutput(model=message.model or "", choices=[])
         if not output.choices:
             output = ModelOutput.from_message(message)
-        said = Said(output, (event.working_time or 0.0) if event else 0.0, (event.retries or 0) if event else 0, event.timestamp.isoformat() if event else "")
+        said = Said(
+            output,
+            (event.working_time or 0.0) if event else 0.0,
+            (event.retries or 0) if event else 0,
+            event.timestamp.isoformat() if event else "",
+        )
         calls = []
         for call in message.tool_calls or []:
             answer = asked.pop(0)[1] if asked and asked[0][0] == call.function else None

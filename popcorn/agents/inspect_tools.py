@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from inspect_ai.tool import Tool, ToolDef
-from inspect_ai.tool._tool_params import ToolParams
-from inspect_ai.util import store
-from inspect_ai.util._json import JSONSchema
+from inspect_ai.tool import Tool, ToolDef, ToolParams
+from inspect_ai.util import JSONSchema, store
 
 from popcorn.agents.recorder import Recorder, one_open
 from popcorn.agents.tools import answer
@@ -41,5 +39,7 @@ def _make(tool: answer.Tool) -> Tool:
 
     kernel = {"kernel_code": JSONSchema(type="string", description="The kernel's whole source.")}
     parameters = ToolParams(properties=kernel, required=["kernel_code"]) if tool.takes_kernel else ToolParams()
-    made = ToolDef(with_kernel if tool.takes_kernel else without, name=tool.name, description=tool.summary, parameters=parameters, max_output=0)
+    made = ToolDef(
+        with_kernel if tool.takes_kernel else without, name=tool.name, description=tool.summary, parameters=parameters, max_output=0
+    )
     return made.as_tool()

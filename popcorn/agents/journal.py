@@ -1,7 +1,7 @@
 """Journal: what happened in one run, a line the moment it is known. After a crash the run is read back from it and goes on.
 
-    <runs>/<run id>/journal.jsonl   open · output (the model's answer, before any tool runs) · call (a tool's answer) · turn · end
-    <runs>/<run id>/run.json        the Run as of the last whole turn, for whoever wants to read along
+<runs>/<run id>/journal.jsonl   open · output (the model's answer, before any tool runs) · call (a tool's answer) · turn · end
+<runs>/<run id>/run.json        the Run as of the last whole turn, for whoever wants to read along
 """
 
 import json

@@ -11,7 +11,7 @@ from inspect_ai.agent import Agent, AgentState, agent
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
 from inspect_ai.model import ChatMessage, ChatMessageTool, ChatMessageUser, Model, execute_tools, get_model, trim_messages
-from inspect_ai.tool import Tool, ToolCallError, ToolFunction
+from inspect_ai.tool import Tool, ToolCallError, ToolChoice, ToolFunction
 from inspect_ai.tool import ToolCall as Asked
 from inspect_ai.util import LimitExceededError
 
@@ -45,6 +45,7 @@ def kernel_writer() -> Agent:
 
 async def work(recorder: Recorder, model: Model, messages: list[ChatMessage], tools: list[Tool]) -> None:
     """Turn after turn; `messages` grows. Ends with recorder.end, whatever happens."""
+    ended: str | None = None
     while (ended := over(recorder.budget, recorder.spent)) is None:
         index, began, last = recorder.spent.turns + 1, time.monotonic(), last_turn(recorder.budget, recorder.spent)
         try:
@@ -70,14 +71,14 @@ async def work(recorder: Recorder, model: Model, messages: list[ChatMessage], to
             break
         if not said.message.tool_calls and tools:
             messages.append(ChatMessageUser(content=render("no_call")))
-    await recorder.end(ended)
+    await recorder.end(ended or "error")
 
 
 async def _ask(recorder: Recorder, model: Model, messages: list[ChatMessage], tools: list[Tool], last: bool) -> Said:
     """The model's next answer. History is cut when it overflows the window; broken answers are asked for again."""
     note = _note(recorder, bool(tools), last)
     history = [*messages, *([ChatMessageUser(content=note)] if note else [])]
-    choice = ToolFunction("submit_kernel") if last and tools else "auto"
+    choice: ToolChoice = ToolFunction("submit_kernel") if last and tools else "auto"
     started, began, tried, trims, retries = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic(), 0, 0, 0
     wall_s = recorder.budget.wall_s
     recorder.observe("asking", recorder)
@@ -85,13 +86,13 @@ async def _ask(recorder: Recorder, model: Model, messages: list[ChatMessage], to
         while True:
             try:
                 output = await model.generate(history, tools=tools, tool_choice=choice if tools else None)
-            except (LimitExceededError, TimeoutError):
+            except LimitExceededError:
                 raise
-            except Exception:
+            except Exception as error:  # a provider's own time-out among them
                 retries += 1 + _retries()
                 tried += 1
                 if tried >= TRIES:
-                    raise
+                    raise ConnectionError(f"no usable answer in {TRIES} tries: {type(error).__name__}: {error}") from error
                 await asyncio.sleep(_PAUSE_S * tried)
                 continue
             retries += _retries()

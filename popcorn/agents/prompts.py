@@ -24,7 +24,7 @@ def _environment() -> "Environment":
 
     return Environment(
         loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False,
-        autoescape=False,  # noqa: S701  (text for a model, not HTML)
+        autoescape=False,
     )  # fmt: skip
 
 

@@ -163,9 +163,7 @@ class Recorder:
         self.journal.add("submit", answer=answer.model_dump(mode="json"))
 
 
-def open_run(
-    workbench: Workbench, model: str, tier: Tier, budget: Budget, repeat: int, identity: str, prompt: str, reference: str
-) -> Run:
+def open_run(workbench: Workbench, model: str, tier: Tier, budget: Budget, repeat: int, identity: str, prompt: str, reference: str) -> Run:
     """A Run before its first turn."""
     settings = workbench.settings
     return Run(

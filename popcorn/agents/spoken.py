@@ -96,7 +96,13 @@ def _slim(arguments: Any) -> tuple[dict[str, Any], int]:
         return {}, 0
     kept, largest = {}, 0
     for name, value in list(arguments.items())[:20]:
-        size = len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else len(repr(value)) if not isinstance(value, int | float) else 0
+        size = (
+            len(value.encode("utf-8", "surrogatepass"))
+            if isinstance(value, str)
+            else len(repr(value))
+            if not isinstance(value, int | float)
+            else 0
+        )
         if size > MAX_KERNEL_BYTES:
             largest = max(largest, size)
             value = f"{str(value)[:_HEAD]}\n… cut: {size:,} bytes in all"

@@ -1,7 +1,7 @@
 """popcorn/kernels: problems × one tier as a plain Inspect task. Any agent of Inspect can stand in for ours. Needs Inspect.
 
-    inspect eval popcorn/kernels -T level=1 -T tier=default --model openai/gpt-5 --epochs 3
-    inspect eval popcorn/kernels -T problem=popcorn/L1/29 --solver my_package/my_agent
+inspect eval popcorn/kernels -T level=1 -T tier=default --model openai/gpt-5 --epochs 3
+inspect eval popcorn/kernels -T problem=popcorn/L1/29 --solver my_package/my_agent
 """
 
 import asyncio
@@ -89,7 +89,7 @@ def make_task(
     @solver(name=named("prepare"))
     def prepare() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
-            here = place or await asyncio.to_thread(place_of, device)
+            here = place if place is not None else await asyncio.to_thread(place_of, device)
             model = row or find_model(str(get_model()).removeprefix("popcorn/"))
             chosen = find_problem(str(state.metadata["problem"]))
             here.check(chosen)
@@ -109,7 +109,10 @@ def make_task(
     async def forget(state: TaskState) -> None:
         inspect_tools.OPEN.pop(state.store.get(inspect_tools.STORE_KEY, ""), None)
 
-    samples = [Sample(id=one.id, input=f"{one.id} ({one.name})", metadata={"problem": one.path if one.origin != "suite" else one.id}) for one in problems]
+    samples = [
+        Sample(id=one.id, input=f"{one.id} ({one.name})", metadata={"problem": one.path if one.origin != "suite" else one.id})
+        for one in problems
+    ]
     return Task(
         dataset=samples, setup=prepare(), solver=kernel_writer(), scorer=judged(), cleanup=forget, name="kernels", fail_on_error=False,
         metadata={"tier": tier.name, "language": settings.language, "precision": settings.precision},
@@ -129,5 +132,3 @@ def judged() -> Scorer:
         return Score(value=value, answer=run.candidate, metadata=told)
 
     return score
-
-

@@ -66,7 +66,9 @@ def measured_lines(record: Record) -> list[str]:
     if measured.energy.energy_j is not None:
         lines.append(f"energy {show_energy(measured.energy.energy_j)} a call, {show_ratio(measured.energy.ratio)} of eager's")
     if measured.roofline.sol is not None:
-        lines.append(f"speed of light {show_percent(measured.roofline.sol)} ({measured.roofline.sol_source}), bound by {measured.roofline.bound}")
+        lines.append(
+            f"speed of light {show_percent(measured.roofline.sol)} ({measured.roofline.sol_source}), bound by {measured.roofline.bound}"
+        )
     return lines
 
 
@@ -97,7 +99,7 @@ def roofline_lines(measured: Measurement) -> list[str]:
 def changes(before: Measurement, after: Measurement) -> list[str]:
     """What differs between two profiles, by more than a hundredth."""
     pairs: list[tuple[str, float | None, float | None, Any]] = [
-        ("time", before.timing and before.timing.candidate.time_s, after.timing and after.timing.candidate.time_s, show_time),
+        ("time", _time_s(before), _time_s(after), show_time),
         ("speed of light", before.roofline.sol, after.roofline.sol, show_percent),
         ("memory", before.memory.peak_bytes, after.memory.peak_bytes, show_bytes),
         ("launches", before.launches.kernels, after.launches.kernels, str),
@@ -111,10 +113,14 @@ def changes(before: Measurement, after: Measurement) -> list[str]:
     return lines or ["  nothing by more than a hundredth"]
 
 
+def _time_s(measured: Measurement) -> float | None:
+    return measured.timing.candidate.time_s if measured.timing is not None else None
+
+
 def _data(record: Record) -> dict[str, Any]:
     """Verdict and headline figures; the whole record is in the store under its id."""
     timing, roofline = record.measurement.timing, record.measurement.roofline
-    figures = {"record_id": record.id, "outcome": record.verdict.outcome, "reason": record.verdict.reason}
+    figures: dict[str, Any] = {"record_id": record.id, "outcome": record.verdict.outcome, "reason": record.verdict.reason}
     if timing is not None:
         figures |= {
             "time_s": timing.candidate.time_s, "baseline_time_s": timing.baseline.time_s, "speedup": timing.speedup.model_dump(),

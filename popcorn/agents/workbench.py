@@ -145,4 +145,3 @@ class Workbench:
 
 def _hash(source: str) -> str:
     return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
-

@@ -27,7 +27,12 @@ class Scripted(ModelAPI):
     """One policy, by name. `think_s` is how long it thinks before each answer."""
 
     def __init__(
-        self, model_name: str, base_url: str | None = None, api_key: str | None = None, config: GenerateConfig | None = None, think_s: float = 0.0
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig | None = None,
+        think_s: float = 0.0,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
         policy = model_name.rpartition("/")[2]
@@ -75,7 +80,7 @@ def steady(heard: Heard, tools: set[str], must_submit: bool, most: int = 99) -> 
     for kernel in kernels:
         given = {"kernel_code": kernel}
         steps.append((why(kernel), [(name, given) for name in ("static_check", "compile_kernel") if name in tools], ""))
-        looks = [(name, given) for name in ("run_correctness", "profile_kernel") if name in tools]
+        looks: list[tuple[str, dict[str, Any]]] = [(name, given) for name in ("run_correctness", "profile_kernel") if name in tools]
         steps.append(("Is it right, and where does its time go?", looks, ""))
     best = _best(heard, kernels)
     steps.append((f"Version {best + 1} is the best that was right.", [("submit_kernel", {"kernel_code": kernels[best]})], ""))

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ContentReasoning, ContentText, ModelOutput, ModelUsage
 from inspect_ai.model import ChatCompletionChoice as Choice
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ContentReasoning, ContentText, ModelOutput, ModelUsage
 from inspect_ai.tool import ToolCall
 
 _FACT = re.compile(r"^(Problem|Language|Hardware): (.+)$", re.MULTILINE)

@@ -55,4 +55,4 @@ def cut(text: str, limit: int = MAX_TEXT) -> str:
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
-    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[-(limit - head):]}"
+    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[-(limit - head) :]}"

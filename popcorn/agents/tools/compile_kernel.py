@@ -1,5 +1,7 @@
 """compile_kernel: build and import, in the build lane; the device lane is not entered."""
 
+from typing import Any
+
 from popcorn.agents.told import build_lines
 from popcorn.agents.tools.answer import Answer, Tool
 from popcorn.agents.workbench import Workbench
@@ -8,7 +10,7 @@ from popcorn.agents.workbench import Workbench
 async def run(workbench: Workbench, source: str) -> Answer:
     """Compiler messages, or that it built."""
     built = await workbench.build(source)
-    lane = {"queue_s": built.lane.queue_s, "run_s": built.lane.run_s}
+    lane: dict[str, Any] = {"queue_s": built.lane.queue_s, "run_s": built.lane.run_s}
     data = {"build": built.build.model_dump(exclude_none=True)}
     if built.refused is not None:
         reason = built.refused.reason or "no reason was given"

@@ -1,6 +1,7 @@
 """ert_roofline: the ceilings measured on this device (an empirical roofline), not the datasheet's."""
 
 import asyncio
+from typing import Any
 
 from popcorn.agents.tools.answer import Answer, Tool
 from popcorn.agents.workbench import Workbench
@@ -9,12 +10,14 @@ from popcorn.units import show_rate
 
 async def run(workbench: Workbench, _: str) -> Answer:
     """Known ceilings at once; otherwise they are measured, in the device lane."""
-    lane = {"queue_s": 0.0, "run_s": 0.0}
+    lane: dict[str, Any] = {"queue_s": 0.0, "run_s": 0.0}
     if workbench.place.ceilings() is None:
         lane = await asyncio.to_thread(workbench.place.measure_ceilings)
     ceilings = workbench.place.ceilings()
     if ceilings is None or not ceilings.bandwidth_bytes_per_s:
-        return Answer(text="ert_roofline FAILED: the ceilings of this device could not be measured.", ok=False, error="infrastructure", **lane)
+        return Answer(
+            text="ert_roofline FAILED: the ceilings of this device could not be measured.", ok=False, error="infrastructure", **lane
+        )
     bandwidth = ceilings.bandwidth_bytes_per_s
     lines = [f"measured on this device: memory {show_rate(bandwidth, 'B')} (" + _streams(ceilings.streams) + ")"]
     for precision, rate in sorted(ceilings.flop_per_s.items()):
