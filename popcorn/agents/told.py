@@ -113,6 +113,16 @@ def changes(before: Measurement, after: Measurement) -> list[str]:
     return lines or ["  nothing by more than a hundredth"]
 
 
+def without_samples(measured: Measurement) -> Measurement:
+    """The same without raw samples, which are in the record."""
+    timing = measured.timing
+    if timing is None:
+        return measured
+    sides = {side: getattr(timing, side) for side in ("candidate", "baseline", "compiled")}
+    bare = {side: samples.model_copy(update={"blocks_s": ()}) for side, samples in sides.items() if samples is not None}
+    return measured.model_copy(update={"timing": timing.model_copy(update=bare)})
+
+
 def _time_s(measured: Measurement) -> float | None:
     return measured.timing.candidate.time_s if measured.timing is not None else None
 

@@ -61,6 +61,7 @@ class Workbench:
     """The last text that any tool saw."""
     submitted: Kept | None = None
     last_profile: Measurement | None = None
+    """Of the profile before, so that the next one can say what changed."""
     on_work: Callable[[str], None] = lambda _: None
 
     @property
@@ -92,6 +93,7 @@ class Workbench:
         self.last = kept
         if answer.outcome == "correct" and (self.best is None or (answer.speedup or 0.0) > (self.best.speedup or 0.0)):
             self.best = kept
+        self.last_profile = answer.measurement or self.last_profile
         if tool.name == "submit_kernel" and answer.error is None:
             self.submitted = kept
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from popcorn.schema.case import Frozen
+from popcorn.schema.measurement import Measurement
 
 if TYPE_CHECKING:
     from popcorn.agents.workbench import Workbench
@@ -32,6 +33,8 @@ class Answer(Frozen):
     """The kernel's outcome, where it was judged, or why it could not be."""
     speedup: float | None = None
     """Over eager, where it was timed."""
+    measurement: Measurement | None = None
+    """What a profile measured, without raw samples: the next profile is compared with it."""
     queue_s: float = 0.0
     """Seconds in queues."""
     run_s: float = 0.0
