@@ -1,10 +1,10 @@
 """Runs of agents: one problem, one model, one tier, several repeats at once over one engine. What the command line and sweeps call. Needs Inspect."""
 
-import os
 import shutil
 from pathlib import Path
 
 from inspect_ai import eval_async
+from inspect_ai.util._display import init_display_type
 
 from popcorn.agents.budget import Budget
 from popcorn.agents.journal import read_run
@@ -38,7 +38,7 @@ async def run_agents(
     `fresh` sets what earlier runs of the same question left aside. Raises BadAgent: no key, a problem that needs more devices, a sample
     that Inspect could not run at all.
     """
-    os.environ.setdefault("INSPECT_DISPLAY", "none")  # the live view is ours
+    init_display_type("none")  # the live view is ours
     place.check(problem)
     model = open_model(row)
     budget, folder = budget or Budget.of(tier), folder or runs_folder()

@@ -24,12 +24,13 @@ MOMENTS = [(1, "answered"), (2, "calling"), (3, "turn"), (4, "answered"), (5, "c
 """Turn, and: its answer is on disk · a tool is about to run · the turn is whole."""
 
 
-def start(server: ModelServer, folder: Path, turn: int = 0, what: str = "turn") -> int:
+def start(server: ModelServer, folder: Path, moments: list[tuple[int, str]]) -> list[int]:
+    """How each process ended: one a moment, and one that nobody kills."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tests.agents.killed", server.url, str(folder), str(turn), what]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr[-2000:]
-    return done.returncode
+    command = [sys.executable, "-m", "tests.agents.killed", server.url, str(folder), *(f"{turn}:{what}" for turn, what in moments)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [int(line) for line in done.stdout.splitlines() if line.lstrip("-").isdigit()]
 
 
 def without_times(run: Run) -> dict:
@@ -46,14 +47,9 @@ def without_times(run: Run) -> dict:
 
 def test_a_run_killed_at_every_turn_ends_as_one_that_was_not(tmp_path):
     with ModelServer(SCRIPT) as server:
-        for turn, what in MOMENTS:
-            assert start(server, tmp_path / "killed", turn, what) == -signal.SIGKILL, (turn, what)
-        assert start(server, tmp_path / "killed") == 0
+        assert start(server, tmp_path / "killed", MOMENTS) == [-signal.SIGKILL] * len(MOMENTS) + [0]
         assert dict(server.answered) == dict.fromkeys(range(6), 1), "no answer was asked for twice"
-        url = server.url
-        server.answered.clear()
-        assert start(server, tmp_path / "whole") == 0
-        assert server.url == url
+        assert start(server, tmp_path / "whole", []) == [0]
     (killed,), (whole,) = read_runs(tmp_path / "killed"), read_runs(tmp_path / "whole")
     assert without_times(killed) == without_times(whole)
     assert (killed.outcome, killed.speedup, len(killed.turns), killed.ended_by) == ("correct", 3.0, 6, "submit")
