@@ -31,7 +31,13 @@ def serve(tmp_path: Path):
         spend = Budget(**{**vars(Budget.of(chosen)), **budget})
         with ModelServer(script) as server:
             work = run_agents(
-                find_problem("original/L1/36"), row_of(server.url), chosen, SETTINGS, place_with(engine), budget=spend, folder=tmp_path / "runs"
+                find_problem("original/L1/36"),
+                row_of(server.url),
+                chosen,
+                SETTINGS,
+                place_with(engine),
+                budget=spend,
+                folder=tmp_path / "runs",
             )
             (made,) = asyncio.run(work)
         return made, server, engine

@@ -80,5 +80,3 @@ class Notes:
 
     def __call__(self, what: str, recorder: Recorder) -> None:
         self.seen.append(what)
-
-

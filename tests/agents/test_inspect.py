@@ -36,7 +36,19 @@ def inspect_eval(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess
     env = {
         **os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{installed(tmp_path / 'site')}", "POPCORN_CACHE_DIR": str(tmp_path / "cache"), "NO_COLOR": "1",
     }  # fmt: skip
-    command = [sys.executable, "-c", start, "eval", *arguments, "--display", "none", "--log-dir", str(tmp_path / "logs"), "--log-format", "json"]
+    command = [
+        sys.executable,
+        "-c",
+        start,
+        "eval",
+        *arguments,
+        "--display",
+        "none",
+        "--log-dir",
+        str(tmp_path / "logs"),
+        "--log-format",
+        "json",
+    ]
     return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -60,8 +72,7 @@ def test_inspect_finds_the_task_the_agent_and_the_models_by_name(tmp_path):
 
 
 FOREIGN = """
-from inspect_ai.agent import react
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.solver import solver
 from tests.agents.judge import right
 
@@ -69,10 +80,13 @@ from tests.agents.judge import right
 def another():
     async def solve(state, generate):
         from inspect_ai.model import get_model, execute_tools
-        model = get_model("mockllm/model", custom_outputs=[
+        outputs = [
             ModelOutput.for_tool_call("mockllm", "run_correctness", {"kernel_code": right(2.0)}),
             ModelOutput.for_tool_call("mockllm", "profile_kernel", {"kernel_code": right(2.0)}),
-        ])
+        ]
+        for output in outputs:
+            output.usage = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
+        model = get_model("mockllm/model", custom_outputs=outputs)
         for _ in range(2):
             output = await model.generate(state.messages, tools=state.tools)
             state.messages.append(output.message)
@@ -85,7 +99,16 @@ def another():
 def test_another_packages_agent_is_judged_in_the_same_form(tmp_path):
     (tmp_path / "another.py").write_text(FOREIGN)
     done = inspect_eval(
-        tmp_path, "popcorn/kernels", "-T", "problem=original/L1/36", "-T", "tier=all", "--solver", "another.py@another", "--model", "scripted/steady"
+        tmp_path,
+        "popcorn/kernels",
+        "-T",
+        "problem=original/L1/36",
+        "-T",
+        "tier=all",
+        "--solver",
+        "another.py@another",
+        "--model",
+        "scripted/steady",
     )
     assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-2000:]
     assert log_of(tmp_path)["status"] == "success"
@@ -102,5 +125,7 @@ def test_what_judges_kernels_never_imports_inspect():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-    needs = [path for path in (ROOT / "popcorn").rglob("*.py") if re.search(r"^\s*(?:from|import) (?:inspect_ai|mcp)\b", path.read_text(), re.M)]
+    needs = [
+        path for path in (ROOT / "popcorn").rglob("*.py") if re.search(r"^\s*(?:from|import) (?:inspect_ai|mcp)\b", path.read_text(), re.M)
+    ]
     assert {path.relative_to(ROOT / "popcorn").parts[0] for path in needs} <= {"agents", "cli"}

@@ -28,7 +28,13 @@ def test_a_run_goes_from_facts_to_a_submission_and_keeps_everything(serve):
     assert [turn.index for turn in run.turns] == [1, 2, 3, 4] and [turn.final for turn in run.turns] == [False, False, False, True]
     assert run.turns[0].reasoning == "What is this device?" and run.turns[2].text == "Now judge it."
     assert [c.tool for c in run.turns[0].calls] == ["get_gpu_specs", "static_check"] and all(c.ok for turn in run.turns for c in turn.calls)
-    assert run.tokens.input == 400 and run.tokens.cached == 160 and run.tokens.output == 80 and run.tokens.reasoning == 20 and run.tokens.total == 480
+    assert (
+        run.tokens.input == 400
+        and run.tokens.cached == 160
+        and run.tokens.output == 80
+        and run.tokens.reasoning == 20
+        and run.tokens.total == 480
+    )
     assert run.cost_usd == pytest.approx(4 * (60 * 1000 + 40 * 100 + 20 * 1000) / 1e6)
     assert all(turn.llm_s > 0 and turn.wall_s >= turn.llm_s + turn.tool_s - 1e-9 for turn in run.turns)
     assert dict(server.answered) == {0: 1, 1: 1, 2: 1, 3: 1}
@@ -103,7 +109,9 @@ def test_a_budget_of_turns_submits_the_best_correct_kernel_and_says_so(serve):
     assert (run.ended_by, run.submitted_by, run.outcome, run.speedup) == ("turns", "harness", "correct", 3.0)
     assert run.candidate == right(3.0) and engine.requests[-1].source == right(3.0) and engine.requests[-1].budget_s == 0.2
     assert "2 turns left" in server.asked[2]["messages"][-1]["content"].lower()
-    assert "last turn" in server.asked[3]["messages"][-1]["content"] and server.asked[3]["tool_choice"]["function"]["name"] == "submit_kernel"
+    assert (
+        "last turn" in server.asked[3]["messages"][-1]["content"] and server.asked[3]["tool_choice"]["function"]["name"] == "submit_kernel"
+    )
     assert run.turns[3].calls[0].error == "limit" and "last turn" in run.turns[3].note
 
 

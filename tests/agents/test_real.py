@@ -49,7 +49,10 @@ def test_a_scripted_model_ends_correct_and_timed_in_each_tier(place, store, tmp_
     (run,) = asyncio.run(work)
     assert (run.outcome, run.ended_by, run.submitted_by, len(run.turns)) == ("correct", "submit", "model", turns), run.reason
     record = store.get(run.record_id)
-    assert record.subject.source == run.candidate and run.candidate in kernels_for("popcorn/L1/29", "c")[:2] + kernels_for("popcorn/L1/29", "c")[-1:]
+    assert (
+        record.subject.source == run.candidate
+        and run.candidate in kernels_for("popcorn/L1/29", "c")[:2] + kernels_for("popcorn/L1/29", "c")[-1:]
+    )
     assert run.speedup == record.measurement.timing.speedup.value and run.cost_usd == 0 and run.tokens.total > 0
     for turn in run.turns:
         assert turn.reasoning and all(call.result for call in turn.calls) and all(call.error is None for call in turn.calls)
@@ -63,7 +66,9 @@ def test_a_kernel_that_hangs_is_a_timeout_and_the_run_goes_on(place, tmp_path):
     with ModelServer(script) as server:
         hasty = Settings(**{**vars(CHEAP), "timeout_s": 1.0})
         budget = Budget(turns=2, tool_calls=5)
-        work = run_agents(find_problem("original/L1/36"), row_of(server.url), find_tier("default"), hasty, place, budget=budget, folder=tmp_path)
+        work = run_agents(
+            find_problem("original/L1/36"), row_of(server.url), find_tier("default"), hasty, place, budget=budget, folder=tmp_path
+        )
         (run,) = asyncio.run(work)
     assert run.turns[0].calls[0].data["outcome"] == "timeout" and not run.turns[0].calls[0].ok
     assert (run.outcome, run.ended_by, run.submitted_by) == ("timeout", "turns", "harness")

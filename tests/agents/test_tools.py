@@ -86,7 +86,12 @@ def test_a_text_in_another_language_is_told_so(workbench):
 
 
 def test_what_a_tool_found_decides_which_kernel_is_best(workbench):
-    for name, source in [("run_correctness", right(9)), ("profile_kernel", right(2)), ("profile_kernel", right(4)), ("profile_kernel", WRONG)]:
+    for name, source in [
+        ("run_correctness", right(9)),
+        ("profile_kernel", right(2)),
+        ("profile_kernel", right(4)),
+        ("profile_kernel", WRONG),
+    ]:
         use(workbench, name, source)
     assert workbench.best.speedup == 4 and workbench.last.source == WRONG and workbench.submitted is None
     use(workbench, "submit_kernel", right(4))
@@ -116,7 +121,11 @@ def test_each_budget_ends_by_its_own_name():
     budget = Budget(turns=3, tool_calls=5, tokens=100, cost_usd=1.0, wall_s=10.0)
     assert over(budget, Spent()) is None
     assert over(budget, Spent(turns=3)) == "turns" and over(budget, Spent(tool_calls=5)) == "tool_calls"
-    assert over(budget, Spent(tokens=100)) == "tokens" and over(budget, Spent(cost_usd=1.0)) == "money" and over(budget, Spent(wall_s=11)) == "wall"
+    assert (
+        over(budget, Spent(tokens=100)) == "tokens"
+        and over(budget, Spent(cost_usd=1.0)) == "money"
+        and over(budget, Spent(wall_s=11)) == "wall"
+    )
     assert over(Budget(turns=1, tool_calls=0), Spent()) is None
 
 

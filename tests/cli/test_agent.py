@@ -27,7 +27,16 @@ def test_watch_wants_a_folder(tmp_path):
 def run(**changes) -> Run:
     hostile = "[bold]x[/bold]\x1b[31m\u202e"
     call = ToolCall(tool=hostile, arguments={"kernel_code": hostile}, result=hostile, ok=False, error="unknown_tool")
-    turn = Turn(index=1, wall_s=2.0, llm_s=1.0, tool_s=1.0, queue_s=0.5, tokens=Tokens(input=1925, output=6, total=1931), calls=(call,), text=hostile)
+    turn = Turn(
+        index=1,
+        wall_s=2.0,
+        llm_s=1.0,
+        tool_s=1.0,
+        queue_s=0.5,
+        tokens=Tokens(input=1925, output=6, total=1931),
+        calls=(call,),
+        text=hostile,
+    )
     given = {
         "id": "0" * 16, "problem": "popcorn/L1/29", "model": hostile, "tier": "all", "language": "c", "precision": "float32", "max_turns": 3,
         "turns": (turn,), "outcome": "correct", "speedup": 2.0, "reason": hostile, "ended_by": "turns", "submitted_by": "harness", "tool_calls": 1,

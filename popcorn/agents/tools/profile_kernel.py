@@ -21,7 +21,6 @@ async def run(workbench: Workbench, source: str) -> Answer:
     return answer.model_copy(update={"measurement": without_samples(record.measurement)})
 
 
-
 TOOL = Tool(
     "profile_kernel",
     "A short measurement against the reference: times, speedup, roofline, launches, and on a GPU hardware counters (occupancy, cache hits, "
