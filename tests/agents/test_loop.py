@@ -85,7 +85,7 @@ def test_an_unknown_tool_is_named_as_such(serve):
 
 
 def test_a_kernel_of_two_megabytes_is_refused_and_stored_nowhere(serve, tmp_path):
-    run, server, engine = serve([Reply(calls=[call("compile_kernel", "x" * 2_000_000)]), SUBMIT])
+    run, server, _ = serve([Reply(calls=[call("compile_kernel", "x" * 2_000_000)]), SUBMIT])
     refused = run.turns[0].calls[0]
     assert refused.error == "limit" and "2,000,000 bytes" in refused.result and len(refused.arguments["kernel_code"]) < 3_000
     assert run.outcome == "correct" and len(json.dumps(server.asked[1])) < 20_000
