@@ -35,6 +35,9 @@ class Place:
 
     def ceilings(self) -> Ceilings | None:
         """Those measured on this machine earlier, or None."""
+        bench = getattr(self.engine, "bench", None)
+        if bench is not None:
+            return bench.ceilings
         return load_ceilings(self._machine, cache_folder() / "ceilings")
 
     def machine(self) -> Machine:

@@ -42,8 +42,26 @@ def place(bench, store) -> Place:
     return Place(LocalEngine(bench, lambda request, there: evaluate(request, there, store), width=16), "cpu")
 
 
-@pytest.mark.parametrize(("tier", "turns"), [("single", 1), ("default", 6), ("all", 6)])
-def test_a_scripted_model_ends_correct_and_timed_in_each_tier(place, store, tmp_path, tier, turns):
+@pytest.fixture(scope="module")
+def untimed(bench, store) -> Place:
+    """Judges without the clock: for what is no question of time."""
+
+    def judge(request, there):
+        return evaluate(request.model_copy(update={"timing": False}), there, store)
+
+    return Place(LocalEngine(bench, judge, width=16), "cpu")
+
+
+def test_the_default_tier_ends_correct(untimed, store, tmp_path):
+    work = run_agents(find_problem("popcorn/L1/29"), find_model("scripted/brisk"), find_tier("default"), CHEAP, untimed, folder=tmp_path)
+    (run,) = asyncio.run(work)
+    assert (run.outcome, run.ended_by, run.submitted_by, len(run.turns)) == ("correct", "submit", "model", 6), run.reason
+    assert store.get(run.record_id).subject.source == run.candidate == kernels_for("popcorn/L1/29", "c")[1]
+    assert {call.tool for turn in run.turns for call in turn.calls} == set(find_tier("default").tools)
+
+
+@pytest.mark.parametrize(("tier", "turns"), [("single", 1), ("all", 6)])
+def test_a_scripted_model_ends_correct_and_timed(place, store, tmp_path, tier, turns):
     chosen = find_tier(tier)
     work = run_agents(find_problem("popcorn/L1/29"), find_model("scripted/brisk"), chosen, CHEAP, place, folder=tmp_path)
     (run,) = asyncio.run(work)
@@ -74,18 +92,18 @@ def test_a_kernel_that_hangs_is_a_timeout_and_the_run_goes_on(place, tmp_path):
     assert (run.outcome, run.ended_by, run.submitted_by) == ("timeout", "turns", "harness")
 
 
-def test_the_eager_baseline_is_judged_like_any_kernel(place, tmp_path):
-    work = run_agents(find_problem("popcorn/L1/29"), find_model("baseline/eager"), find_tier("single"), CHEAP, place, folder=tmp_path)
+def test_the_eager_baseline_is_judged_like_any_kernel(untimed, tmp_path):
+    work = run_agents(find_problem("popcorn/L1/29"), find_model("baseline/eager"), find_tier("single"), CHEAP, untimed, folder=tmp_path)
     (run,) = asyncio.run(work)
     assert (run.outcome, run.language) == ("correct", "torch") and "class ModelNew(Model)" in run.candidate
 
 
-def test_a_replay_says_the_same_and_is_judged_anew(place, store, tmp_path):
+def test_a_replay_says_the_same_and_is_judged_anew(untimed, tmp_path):
     first = asyncio.run(
-        run_agents(find_problem("original/L1/89"), find_model("scripted/steady"), find_tier("single"), CHEAP, place, folder=tmp_path / "a")
+        run_agents(find_problem("original/L1/89"), find_model("scripted/steady"), find_tier("single"), CHEAP, untimed, folder=tmp_path / "a")
     )[0]
     model = find_model(f"replay/{tmp_path / 'a' / first.id}")
-    (again,) = asyncio.run(run_agents(find_problem("original/L1/89"), model, find_tier("single"), CHEAP, place, folder=tmp_path / "b"))
+    (again,) = asyncio.run(run_agents(find_problem("original/L1/89"), model, find_tier("single"), CHEAP, untimed, folder=tmp_path / "b"))
     assert again.candidate == first.candidate and again.outcome == first.outcome == "correct" and again.record_id != first.record_id
     assert again.turns[0].text == first.turns[0].text and again.turns[0].reasoning == first.turns[0].reasoning
 
