@@ -70,6 +70,8 @@ def _set_aside(folder: Path) -> None:
 
 def _why(logs: list) -> str:
     for log in logs:
+        if log.status == "cancelled":
+            return "they were stopped; the same command goes on with them."
         for sample in log.samples or []:
             if sample.error is not None:
                 return str(sample.error.message)[:500]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -94,20 +95,23 @@ def print_runs(runs: list[Run], console: Console | None = None) -> None:
     for run in runs:
         console.print(Text(f"\nrun {run.id} · repeat {run.repeat}", style="bold"))
         for turn in run.turns:
-            console.print(Text("  " + turn_line(turn)), width=width)
+            console.print(Padding(Text(turn_line(turn)), (0, 0, 0, 2)), width=width)
         if run.submitted_by == "harness":
             console.print(Text(f"  ended by {run.ended_by}: the best correct kernel so far was submitted by the harness"), width=width)
         if run.reason:
             console.print(Text(f"  {plain(run.reason, 300)}"), width=width)
-    table = _table("run", "outcome", "speedup", "turns", "calls", "tokens", "cost", "wall", "ended by", "record")
+    table = _table("run", "outcome", "speedup", "turns", "calls", "tokens", "cost", "wall", "ended by")
     for run in runs:
         cells = [
             f"#{run.repeat}", run.outcome or UNKNOWN, show_ratio(run.speedup), f"{len(run.turns)}/{run.max_turns}", str(run.tool_calls),
-            f"{run.tokens.total or 0:,}", _cost(run), f"{run.wall_s or 0:.0f} s", run.ended_by or UNKNOWN, run.record_id or UNKNOWN,
+            f"{run.tokens.total or 0:,}", _cost(run), f"{run.wall_s or 0:.0f} s", run.ended_by or UNKNOWN,
         ]  # fmt: skip
         table.add_row(*(Text(plain(cell, 40)) for cell in cells))
     console.print()
     console.print(table, width=width)
+    for run in runs:
+        if run.record_id is not None:
+            console.print(Text(f"#{run.repeat}  record {run.record_id} · again: popcorn rerun {run.record_id}"), width=width)
     if len(runs) > 1:
         console.print(Text(spread(runs)), width=width)
 

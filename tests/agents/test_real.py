@@ -100,7 +100,9 @@ def test_the_eager_baseline_is_judged_like_any_kernel(untimed, tmp_path):
 
 def test_a_replay_says_the_same_and_is_judged_anew(untimed, tmp_path):
     first = asyncio.run(
-        run_agents(find_problem("original/L1/89"), find_model("scripted/steady"), find_tier("single"), CHEAP, untimed, folder=tmp_path / "a")
+        run_agents(
+            find_problem("original/L1/89"), find_model("scripted/steady"), find_tier("single"), CHEAP, untimed, folder=tmp_path / "a"
+        )
     )[0]
     model = find_model(f"replay/{tmp_path / 'a' / first.id}")
     (again,) = asyncio.run(run_agents(find_problem("original/L1/89"), model, find_tier("single"), CHEAP, untimed, folder=tmp_path / "b"))
