@@ -55,12 +55,6 @@ class MissingTool(PopcornError):
     exit_code = 66
 
 
-class MissingExtra(PopcornError):
-    """An optional part of Popcorn whose packages are not installed; the text gives the command that installs them."""
-
-    exit_code = 66
-
-
 class BadAgent(PopcornError):
     """A model, tier, budget or run of agents that cannot be used as asked; the text says what was expected."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from popcorn.errors import MissingExtra
+from popcorn.errors import MissingTool
 from popcorn.schema.case import Precision
 from popcorn.suites.problems import find_problem
 
@@ -36,7 +36,7 @@ def agent(
     fresh: Annotated[bool, typer.Option("--fresh", help="Start anew instead of going on with the same command's runs.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON array of runs, and nothing else.")] = False,
 ) -> None:
-    """Let a model write a kernel with tools, and judge what it submits.
+    """Let a model write a kernel with tools, and judge it.
 
     A run that was stopped goes on when the same command is given again; finished model calls are not paid for twice. The exit code is
     0 when every run ended with a correct kernel, else 1.
@@ -44,7 +44,7 @@ def agent(
     try:
         import inspect_ai  # noqa: F401
     except ImportError:
-        raise MissingExtra("popcorn agent needs Inspect: pip install 'popcornbench[agents]'") from None
+        raise MissingTool("popcorn agent needs Inspect: pip install 'popcornbench[agents]'") from None
     from popcorn.agents.budget import Budget
     from popcorn.agents.models import find_model
     from popcorn.agents.place import open_place, runs_folder

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from popcorn.errors import MissingExtra
+from popcorn.errors import MissingTool
 from popcorn.suites.problems import find_problem
 
 
@@ -16,14 +16,14 @@ def serve_mcp(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 10.0,
 ) -> None:
-    """Offer the agents' tools to an external coding agent, over MCP on stdin and stdout.
+    """Offer the agents' tools to a coding agent, over MCP.
 
-    Register it with your agent as the command `popcorn mcp PROBLEM`; see docs/agents.md. The run is kept like any other.
+    It speaks on stdin and stdout. Register it with your agent as the command `popcorn mcp PROBLEM`; see docs/agents.md. The run is kept like any other.
     """
     try:
         import mcp  # noqa: F401
     except ImportError:
-        raise MissingExtra("popcorn mcp needs the MCP package: pip install 'popcornbench[agents]'") from None
+        raise MissingTool("popcorn mcp needs the MCP package: pip install 'popcornbench[agents]'") from None
     from popcorn.agents.mcp_server import make_server
     from popcorn.agents.place import runs_folder
     from popcorn.agents.prompts import write_task
