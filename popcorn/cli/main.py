@@ -32,6 +32,9 @@ COMMANDS = {
     "problems": Command("popcorn.cli.problems", "app", "The problems: list them, or show one."),
     "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list them, show one, explain a choice."),
     "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge what is known."),
+    "sweep": Command("popcorn.cli.sweep", "app", "Sweeps: many agents, many cases; plan, run, resume."),
+    "campaign": Command("popcorn.cli.campaign", "app", "Sweeps one after the other, detached, under a time budget."),
+    "serve": Command("popcorn.cli.serve", "serve", "The evaluation service: judge over HTTP."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
 }
 
