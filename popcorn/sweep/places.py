@@ -99,6 +99,19 @@ def open_place(device: str, store: Store, tell: Tell, build_workers: int | None 
     return place
 
 
+def beside(place: Place, store: Store) -> Place:
+    """The same bench, lanes and gate, with records in another store: for submissions that must not count."""
+    from popcorn.evaluate import evaluate
+
+    bench, gate = place.engine.bench, place.gate  # type: ignore[attr-defined]
+
+    def judge(request: Request, there: Bench) -> Record:
+        gate.wait()
+        return evaluate(request, there, store)
+
+    return Place(RememberingEngine(LocalEngine(bench, judge, width=WIDTH), store, bench.machine), place.device)
+
+
 def _share(places: int) -> int:
     """Build workers of one place: the machine's cores, shared out."""
     return max(2, len(os.sched_getaffinity(0)) // max(1, places))
