@@ -4,6 +4,7 @@
     drain                     exists: take no new job; `now` in it: let go of those under way, too
     claims/<epoch>/<job>      a job that a worker of this epoch took; a new submission is a new epoch, so a lost node's claims are void
     status/<rank>.json        what a worker is doing, every second or so
+    walltime                  exists: it drains because the cluster's time is over, and is to be queued again
     log.txt                   a line a remarkable thing
 """
 
@@ -80,6 +81,12 @@ class SweepFolder:
             return (self.path / "drain").read_text(encoding="utf-8").strip() or "drain"
         except OSError:
             return None
+
+    def walltime(self) -> None:
+        """The time that the cluster gives is nearly over: drain, and go on in another job."""
+        write_whole(self.path / "walltime", str(time.time()))
+        self.log("the walltime comes near")
+        self.drain()
 
     def undrain(self) -> None:
         """It may work again."""

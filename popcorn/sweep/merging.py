@@ -10,6 +10,7 @@ from pathlib import Path
 from popcorn.errors import MissingFile
 from popcorn.records.migrations import read_record
 from popcorn.records.store import Store
+from popcorn.records.tables import merge_records
 from popcorn.schema.record import Record
 from popcorn.sweep.done import Done
 
@@ -53,8 +54,7 @@ def merge_caches(sources: list[Path], to: Path, scrub: bool = False) -> Merged:
             fresh.append(record)
             if record.verdict.outcome not in INCOMPLETE:
                 verdicts[_question(record)].add(record.verdict.outcome)
-        into.extend(fresh)
-        told.records += len(fresh)
+        told.records += merge_records(fresh, into)
         for cache in _caches(source):
             told.runs += _merge_runs(cache, to, told)
             told.jobs += _merge_jobs(cache, to)

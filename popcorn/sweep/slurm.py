@@ -6,6 +6,7 @@ the walltime comes near or the job is asked to stop it drains, merges and queues
 
 import json
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,7 @@ class Task:
         epoch = f"slurm-{os.environ.get('SLURM_JOB_ID', 'none')}.{os.environ.get('SLURM_RESTART_COUNT', '0')}"
         os.environ["POPCORN_CACHE_DIR"] = spec.cache
         timer = Walltime(folder, spec)
+        signal.signal(signal.SIGUSR2, lambda *_: folder.walltime())
         if spec.matrix.kind == "ops":
             _phases(folder, spec, epoch, rank, ranks)
         else:
@@ -52,19 +54,13 @@ class Walltime:
         import threading
 
         left = max(1.0, _ends_at(spec) - time.time() - spec.drain_s)
-        self._timer = threading.Timer(left, self._drain)
+        self._timer = threading.Timer(left, folder.walltime)
         self._timer.daemon = True
-        self._folder = folder
         self._timer.start()
 
     def cancel(self) -> None:
         """Not needed any more."""
         self._timer.cancel()
-
-    def _drain(self) -> None:
-        self._folder.log("the walltime comes near")
-        write_whole(self._folder.path / "walltime", str(time.time()))
-        self._folder.drain()
 
 
 def _ends_at(spec: Spec) -> float:

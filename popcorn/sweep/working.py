@@ -168,8 +168,9 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
         if asked > 1:
             working.cancel()
 
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2):
+    for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, interrupted)
+    loop.add_signal_handler(signal.SIGUSR2, session.folder.walltime)  # as Slurm tells that its time is nearly over
     watching = asyncio.create_task(_watch(session, working))
     try:
         for _ in range(ROUNDS):
