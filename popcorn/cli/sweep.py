@@ -1,9 +1,10 @@
 """`popcorn sweep`: plan, submit, watch, resume, status, stop, merge."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 app = typer.Typer(help="Sweeps: agents over problems, implementations over cases.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
@@ -16,6 +17,18 @@ Watch = Annotated[bool, typer.Option("--watch", help="Follow it; stopping the wa
 Image = Annotated[str | None, typer.Option(help="Container image for every Slurm task (Pyxis); resumes inherit it.")]
 
 
+class Spread(TyperCommand):
+    """`--ops attn softmax` means `--ops attn --ops softmax`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the option before each further value."""
+        spread: list[str] = []
+        for arg in args:
+            listed = len(spread) > 1 and spread[-2] in ("--ops", "--phases") and not arg.startswith("-")
+            spread += [spread[-2], arg] if listed else [arg]
+        return super().parse_args(ctx, spread)
+
+
 @app.command("plan")
 def plan_command(file: File, gpus: Gpus = None, json: Json = False) -> None:
     """Show the jobs, what is done already, and the expected hours, tokens and money. Spends nothing."""
@@ -24,7 +37,7 @@ def plan_command(file: File, gpus: Gpus = None, json: Json = False) -> None:
     show_plan(file, gpus, json)
 
 
-@app.command("submit")
+@app.command("submit", cls=Spread)
 def submit_command(
     file: Annotated[str | None, typer.Argument(help="A TOML file, or a name in sweeps/; the op sweep h100_kernels when left out.")] = None,
     local: Annotated[bool, typer.Option("--local", help="On this machine, in this process.")] = False,
@@ -32,8 +45,8 @@ def submit_command(
     nodes: Annotated[int, typer.Option(min=1, max=10, help="Slurm nodes of eight GPUs.")] = 6,
     gpus: Gpus = None,
     folder: Folder = None,
-    phases: Annotated[list[str] | None, typer.Option(help="Op sweep: only these backends; repeat for several.")] = None,
-    ops: Annotated[list[str] | None, typer.Option(help="Op sweep: only these ops; repeat for several.")] = None,
+    phases: Annotated[list[str] | None, typer.Option(help="Op sweep: only these backends, one or several.")] = None,
+    ops: Annotated[list[str] | None, typer.Option(help="Op sweep: only these ops, one or several.")] = None,
     curves_only: Annotated[bool, typer.Option("--curves-only", help="Op sweep: leave the sparse coverage out.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Op sweep: so many cases of each op.")] = None,
     reps: Annotated[int | None, typer.Option(min=1, help="Op sweep: rows of each case.")] = None,
