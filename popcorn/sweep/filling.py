@@ -12,13 +12,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from popcorn.bench.asking import Settings
-from popcorn.bench.fill import Progress, Row, fill, known_rows, plan_rows
+from popcorn.bench.fill import Progress, Row, fill, plan_rows
 from popcorn.devices.probe import probe
 from popcorn.ops.registry import find_op, list_ops
 from popcorn.records.store import Store
@@ -57,17 +59,15 @@ def settings_of(matrix: Matrix) -> Settings:
     return Settings(device=matrix.device, budget_s=matrix.budget_s, timeout_s=matrix.timeout_s, trials=matrix.trials, control=matrix.control)
 
 
-def done_rows(store: Store, rows: list[Row], machine: Machine, reps: int) -> set[tuple[str, ...]]:
-    """Keys that need no more rows: torch's own too, on exactly this device, torch, text, case and gradient mode."""
-    if reps <= 1:
-        return known_rows(store, {row.op.name for row in rows}, machine)
-    counts: dict[tuple[str, ...], int] = defaultdict(int)
+def done_rows(stores: Sequence[Store], rows: list[Row], machine: Machine, reps: int) -> set[tuple[str, ...]]:
+    """Keys that need no more rows in these stores together: only of exactly this device and torch, these texts, this case and gradient mode."""
+    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for op in {row.op.name for row in rows}:
-        for record in store.find(problem=op, kind="op"):
-            subject = record.subject
-            if record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error":
-                counts[op, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id] += 1
-    return {key for key, count in counts.items() if count >= reps}
+        for record in (one for store in stores for one in store.find(problem=op, kind="op")):
+            subject, there = record.subject, record.machine
+            if (there.device_id, there.torch) == (machine.device_id, machine.torch) and record.verdict.outcome != "harness_error":
+                found[op, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id].add(record.id)
+    return {key for key, ids in found.items() if len(ids) >= reps}
 
 
 def plan_ops(matrix: Matrix) -> dict[str, Any]:
@@ -158,27 +158,56 @@ def fill_phase(folder: SweepFolder, name: str, epoch: str, rank: int, ranks: int
     """This worker's share of a phase: groups that nobody else claims."""
     spec = folder.spec()
     assert spec.matrix.ops is not None
-    machine, cache = probe(spec.matrix.device), Store(Path(spec.cache) / "records")
+    machine, cache, reps = probe(spec.matrix.device), Store(Path(spec.cache) / "records"), spec.matrix.ops.reps
     shard = Store(folder.path / "shards" / str(rank) / "records")
     everything = rows_of(spec.matrix, name, machine)
+    keys = {row.key for row in everything}
     found = sorted(groups(everything).items())
     start = len(found) * rank // ranks
-    folded = time.monotonic()
-    for title, rows in found[start:] + found[:start]:
-        if folder.draining() or not folder.claim(epoch, f"{name}.{title}", rank):
-            continue
-        done = done_rows(cache, rows, machine, spec.matrix.ops.reps) | known_rows(shard, {row.op.name for row in rows}, machine)
-        missing = [row for row in rows if row.key not in done]
-        for record in fill(missing, shard, settings_of(spec.matrix), force=spec.matrix.ops.reps > 1):
-            folder.report(rank, state="running", devices=[machine.device_id], phase=name, row=f"{record.subject.problem} {record.case.id}", began=time.time())
-            if folder.draining():
-                break
-            if time.monotonic() - folded > FOLD_S:
-                folded = time.monotonic()
-                fold(folder, spec)
-        fold(folder, spec)
-        keys = {row.key for row in everything}
-        note_phase(folder, name, len(keys), len(keys & done_rows(cache, everything, machine, spec.matrix.ops.reps)))
+    told = Telling(folder, rank, machine.device_id, name)
+    try:
+        for title, rows in found[start:] + found[:start]:
+            if folder.draining() or not folder.claim(epoch, f"{name}.{title}", rank):
+                continue
+            told.now = title
+            for _ in range(reps):
+                done = done_rows([cache, shard], rows, machine, reps)
+                for _ in fill([row for row in rows if row.key not in done], shard, settings_of(spec.matrix), force=True):
+                    told.rows += 1
+                    if folder.draining():
+                        break
+                    if time.monotonic() - told.folded > FOLD_S:
+                        told.folded = time.monotonic()
+                        fold(folder, spec)
+            fold(folder, spec)
+            note_phase(folder, name, len(keys), len(keys & done_rows([cache], everything, machine, reps)))
+        note_phase(folder, name, len(keys), len(keys & done_rows([cache], everything, machine, reps)))
+    finally:
+        told.close()
+
+
+class Telling:
+    """This worker's status, written again every few seconds whatever it does."""
+
+    def __init__(self, folder: SweepFolder, rank: int, device: str, phase: str):
+        self.rows, self.now, self.folded = 0, "", time.monotonic()
+        self._facts = (folder, rank, device, phase, time.time())
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """The worker's last word."""
+        self._ended.set()
+        self._thread.join()
+
+    def _write(self) -> None:
+        folder, rank, device, phase, began = self._facts
+        while True:
+            over = self._ended.wait(2.0)
+            folder.report(rank, state="ended" if over else "running", devices=[device], phase=phase, row=self.now, done=self.rows, began=began)
+            if over:
+                return
 
 
 def fold(folder: SweepFolder, spec: Spec) -> int:

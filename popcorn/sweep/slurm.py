@@ -141,7 +141,7 @@ def queue(folder: SweepFolder, open_them: Callable[..., Any] | None = None) -> s
     try:
         executor.update_parameters(
             job_name=JOB_NAME, nodes=spec.nodes, ntasks_per_node=spec.gpus_per_node, exclusive=True, dependency="singleton", time=spec.minutes,
-            signal_delay_s=min(spec.drain_s, 90), srun_args=_srun(spec),
+            signal_delay_s=min(spec.drain_s, 30), srun_args=_srun(spec),
             additional_parameters={"gres": f"gpu:{spec.gpus_per_node}", **{name: value for name, value in spec.slurm.items()}},
         )  # fmt: skip
         os.environ.setdefault("PYTHONPATH", str(Path(__file__).resolve().parents[2]))

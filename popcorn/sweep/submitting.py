@@ -2,7 +2,10 @@
 
 import fcntl
 import os
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from popcorn.devices.host import cache_folder
@@ -39,10 +42,24 @@ def run_here(folder: SweepFolder, open_them: Opener = open_places) -> Session:
 
             return fill_here(folder, epoch)
         session = work(folder, epoch=epoch, open_them=open_them)
-        write_run_tables(Path(spec.cache))
+        with undisturbed():
+            write_run_tables(Path(spec.cache))
         return session
     finally:
         os.close(lock)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C waits: what is left takes a second."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            while one in signal.sigpending():
+                signal.sigwait({one})  # it was asked to stop, and it has
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def write_run_tables(cache: Path) -> None:

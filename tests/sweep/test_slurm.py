@@ -51,7 +51,7 @@ def log_of(folder: SweepFolder) -> str:
 
 
 def test_two_sweeps_take_turns_and_use_both_gpus(slurm, tmp_path, monkeypatch):
-    monkeypatch.setenv("PRETEND_S", "0.1")
+    monkeypatch.setenv("PRETEND_S", "2.5")
     first, second = make(tmp_path, "first"), make(tmp_path, "second", matrix={"problems": ["original/L1/36"], "tiers": ["single"]})
     ids = [queue(first, open_pretend), queue(second, open_pretend)]
     wait_for(lambda: slurm.states().get(ids[0]) == "RUNNING", 30, first)
@@ -64,10 +64,10 @@ def test_two_sweeps_take_turns_and_use_both_gpus(slurm, tmp_path, monkeypatch):
 
 
 def test_it_drains_before_the_walltime_and_queues_itself(slurm, tmp_path, monkeypatch):
-    monkeypatch.setenv("PRETEND_S", "1.5")
-    folder = make(tmp_path, "long", minutes=1, drain_s=40)
+    monkeypatch.setenv("PRETEND_S", "8")
+    folder = make(tmp_path, "long", minutes=2, drain_s=70)
     queue(folder, open_pretend)
-    wait_for(lambda: "queued again as Slurm job" in log_of(folder), 90, folder)
+    wait_for(lambda: "queued again as Slurm job" in log_of(folder), 150, folder)
     assert "the walltime comes near" in log_of(folder)
     wait_for(lambda: "nothing is missing" in log_of(folder), 150, folder)
     jobs = [json.loads(line)["job"] for line in (folder.path / "slurm.jsonl").read_text().splitlines()]
