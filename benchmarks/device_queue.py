@@ -89,7 +89,9 @@ def main() -> None:
         wall, busy, wait = through_lanes(scripts, options.faster, builders=max(2, agents))
         one, one_busy = through_one_queue(scripts)
         per_hour, one_per_hour = options.evaluations / wall * 3600, options.evaluations / one * 3600
-        print(f"{agents:>6}  {per_hour:>9.0f}/h, {100 * busy:>5.1f} % busy  {wait:>5.1f}s  {one_per_hour:>9.0f}/h, {100 * one_busy:>5.1f} % busy  {one / wall:>4.2f}×")
+        print(
+            f"{agents:>6}  {per_hour:>9.0f}/h, {100 * busy:>5.1f} % busy  {wait:>5.1f}s  {one_per_hour:>9.0f}/h, {100 * one_busy:>5.1f} % busy  {one / wall:>4.2f}×"
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A plan of 100,000 jobs, diffed against a store that holds half of their ends: seconds. Target: under 5.
 
-    python benchmarks/plan.py [--jobs 100000]
+python benchmarks/plan.py [--jobs 100000]
 """
 
 import argparse
@@ -23,7 +23,14 @@ def matrix_of(jobs: int) -> Matrix:
     cells = len(list_problems()) * 9
     levels = tuple(sorted({one.level for one in list_problems() if one.level}))
     models = ("scripted/steady", "scripted/brisk", "baseline/eager")
-    return Matrix(name="large", levels=levels, models=models, tiers=("single", "default", "all"), repeats=min(1000, -(-jobs // cells)), limits={"jobs": jobs})  # type: ignore[arg-type]
+    return Matrix(
+        name="large",
+        levels=levels,
+        models=models,
+        tiers=("single", "default", "all"),
+        repeats=min(1000, -(-jobs // cells)),
+        limits={"jobs": jobs},
+    )  # type: ignore[arg-type]
 
 
 def measure(jobs: int) -> tuple[int, int, float]:

@@ -1,8 +1,8 @@
 """The service's client: a reward in one call, and an Engine over the wire. Needs httpx; imports no torch.
 
-    client = Client("http://127.0.0.1:8600", token)
-    reward = client.evaluate("original/L1/36", source, language="cuda")     # a float: the speedup, 0 when it is not correct
-    reward.bounded, reward.outcome, reward.low
+client = Client("http://127.0.0.1:8600", token)
+reward = client.evaluate("original/L1/36", source, language="cuda")     # a float: the speedup, 0 when it is not correct
+reward.bounded, reward.outcome, reward.low
 """
 
 import os

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(help="Sweeps one after the other, detached, under a time budget.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    help="Sweeps one after the other, detached, under a time budget.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 
 Name = Annotated[str | None, typer.Argument(help="A campaign's name; the newest when left out.")]
 
@@ -30,11 +32,15 @@ def run_command(
     if here:
         carry_out(folder)
         return
-    typer.echo(f"{campaign.name} runs as process {detach(folder)}; `popcorn campaign status` says where it is, {folder.path / 'campaign.log'} everything")
+    typer.echo(
+        f"{campaign.name} runs as process {detach(folder)}; `popcorn campaign status` says where it is, {folder.path / 'campaign.log'} everything"
+    )
 
 
 @app.command("status")
-def status_command(name: Name = None, json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False) -> None:
+def status_command(
+    name: Name = None, json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False
+) -> None:
     """Which step it is at, and when it is expected to end."""
     from popcorn.sweep.campaign import folder_of, newest, status
 
@@ -58,7 +64,11 @@ def stop_command(name: Name = None) -> None:
 def lines(facts: dict[str, Any]) -> list[str]:
     """For people."""
     end = datetime.fromtimestamp(facts["expected_end"]).strftime("%a %H:%M")
-    when = "" if facts["state"] == "ended" else f" · expected to end {end}, in {facts['expected_hours_left']:.1f} h · {facts['budget_hours_left']:.1f} h of {facts['hours']:g} left"
+    when = (
+        ""
+        if facts["state"] == "ended"
+        else f" · expected to end {end}, in {facts['expected_hours_left']:.1f} h · {facts['budget_hours_left']:.1f} h of {facts['hours']:g} left"
+    )
     told = [f"{facts['campaign']} · {facts['state']}{when}"]
     for one in facts["steps"]:
         took = f"{(one['ended'] - one['began']) / 3600:.2f} h" if one.get("ended") and one.get("began") else ""

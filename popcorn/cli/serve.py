@@ -11,11 +11,15 @@ from popcorn.errors import MissingTool
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on; others than this machine can reach it only when you say so.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine can reach it only when you say so.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = 8600,
     device: Annotated[str, typer.Option(help="auto (every GPU here, else the CPU), cpu, cuda:INDEX.")] = "auto",
     gpus: Annotated[int | None, typer.Option(min=1, help="Only the first so many GPUs.")] = None,
-    token_file: Annotated[Path | None, typer.Option(help="A file that holds the token; else POPCORN_SERVICE_TOKEN, else a fresh one is printed.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file that holds the token; else POPCORN_SERVICE_TOKEN, else a fresh one is printed.")
+    ] = None,
     body_bytes: Annotated[int, typer.Option(min=1024, help="Longest body.")] = 1 << 20,
     per_minute: Annotated[int, typer.Option(min=1, help="Requests a minute.")] = 6000,
 ) -> None:
@@ -44,4 +48,3 @@ def serve(
     app, jobs = build(places, [store, apart], token, outside, body_bytes=body_bytes, per_minute=per_minute)
     typer.echo(f"listening on http://{host}:{port} · {', '.join(place.device for place in places)} · docs at /docs", err=True)
     run(app, jobs, host, port)
-

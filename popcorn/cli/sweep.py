@@ -6,7 +6,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-app = typer.Typer(help="Sweeps: agents over problems, implementations over cases.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    help="Sweeps: agents over problems, implementations over cases.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 
 File = Annotated[str, typer.Argument(help="A TOML file, or the name of one in sweeps/.")]
 Run = Annotated[str | None, typer.Argument(help="A sweep's folder or name; the newest when left out.")]
@@ -64,8 +66,21 @@ def submit_command(
     """
     from popcorn.cli.sweeping import submit
 
-    over = {"ops": list(ops) if ops else None, "phases": list(phases) if phases else None, "curves_only": curves_only or None, "limit": limit, "reps": reps}
-    how = {"nodes": nodes, "gpus": gpus, "minutes": minutes, "drain_s": drain, "gpus_per_node": gpus_per_node, "container_image": container_image}
+    over = {
+        "ops": list(ops) if ops else None,
+        "phases": list(phases) if phases else None,
+        "curves_only": curves_only or None,
+        "limit": limit,
+        "reps": reps,
+    }
+    how = {
+        "nodes": nodes,
+        "gpus": gpus,
+        "minutes": minutes,
+        "drain_s": drain,
+        "gpus_per_node": gpus_per_node,
+        "container_image": container_image,
+    }
     submit(file, {name: value for name, value in over.items() if value is not None}, how, local, ray, folder, slurm or [], watch, json)
 
 
@@ -101,7 +116,9 @@ def status_command(run: Run = None, json: Json = False) -> None:
 
 
 @app.command("stop")
-def stop_command(run: Run = None, now: Annotated[bool, typer.Option("--now", help="Let go of what is under way; it goes on when resumed.")] = False) -> None:
+def stop_command(
+    run: Run = None, now: Annotated[bool, typer.Option("--now", help="Let go of what is under way; it goes on when resumed.")] = False
+) -> None:
     """Drain a sweep: nothing new begins, what is under way ends."""
     from popcorn.cli.sweeping import stop
 

@@ -19,7 +19,9 @@ WIDTH = 100
 def console(stderr: bool = False) -> Console:
     """Plain and narrow enough."""
     made = Console(highlight=False, emoji=False, markup=False, stderr=stderr)
-    return made if made.is_terminal and made.width < WIDTH else Console(highlight=False, emoji=False, markup=False, stderr=stderr, width=WIDTH)
+    return (
+        made if made.is_terminal and made.width < WIDTH else Console(highlight=False, emoji=False, markup=False, stderr=stderr, width=WIDTH)
+    )
 
 
 def gpus_here(gpus: int | None) -> int:

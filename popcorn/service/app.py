@@ -18,7 +18,15 @@ from popcorn.service.jobs import Full, Job, Jobs
 WAIT_S = 60.0
 REFUSED: dict[int | str, dict[str, Any]] = {
     code: {"model": Refusal, "description": text}
-    for code, text in ((400, "not JSON"), (401, "no token"), (404, "not here"), (405, "another method"), (413, "too long"), (429, "too often"), (503, "too much waits"))
+    for code, text in (
+        (400, "not JSON"),
+        (401, "no token"),
+        (404, "not here"),
+        (405, "another method"),
+        (413, "too long"),
+        (429, "too often"),
+        (503, "too much waits"),
+    )
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from popcorn.agents.place import Place
 from popcorn.schema.record import Record
-from popcorn.service.asked import Evaluation, Question, Result, Statistics, find_shipped, request_of, result_of, said
+from popcorn.service.asked import Evaluation, Question, Result, State, Statistics, find_shipped, request_of, result_of, said
 
 KEPT = 100_000
 """Ended jobs that are remembered; older ones are answered from the store when they are asked again."""
@@ -32,7 +32,7 @@ class Job:
 
     def now(self) -> Evaluation:
         """As it stands."""
-        state = "waiting" if not self.ended.is_set() else "done" if self.error is None else "failed"
+        state: State = "waiting" if not self.ended.is_set() else "done" if self.error is None else "failed"
         return Evaluation(id=self.id, state=state, problem=self.problem, result=self.result, error=self.error)
 
 

@@ -14,7 +14,9 @@ from popcorn.service.limits import Limits
 TOLD_EVERY_S = 60.0
 
 
-def build(places: list[Place], stores: list[Store], token: str, unofficial: list[Place] | None = None, **limits: int) -> tuple[Limits, Jobs]:
+def build(
+    places: list[Place], stores: list[Store], token: str, unofficial: list[Place] | None = None, **limits: int
+) -> tuple[Limits, Jobs]:
     """The app within its limits, and its jobs."""
     jobs = Jobs(places, unofficial)
     return Limits(make_app(jobs, stores), token, **limits), jobs

@@ -218,14 +218,28 @@ def carry_out(folder: CampaignFolder) -> None:
             if entry["state"] in ("done", "dropped"):
                 continue
             left = campaign.hours - (time.time() - state["began"]) / 3600
-            waiting = [(steps[one["name"]], expected_hours(steps[one["name"]], base)) for one in state["steps"] if one["state"] not in ("done", "dropped")]
+            waiting = [
+                (steps[one["name"]], expected_hours(steps[one["name"]], base))
+                for one in state["steps"]
+                if one["state"] not in ("done", "dropped")
+            ]
             for name in to_drop(waiting, left):
                 one = next(one for one in state["steps"] if one["name"] == name)
-                one |= {"state": "dropped", "reason": f"{sum(hours for _, hours in waiting):.1f} h are expected of what is left, and {max(0.0, left):.1f} h are left"}
+                one |= {
+                    "state": "dropped",
+                    "reason": f"{sum(hours for _, hours in waiting):.1f} h are expected of what is left, and {max(0.0, left):.1f} h are left",
+                }
             if entry["state"] != "dropped":
                 entry |= {"state": "running", "began": time.time(), "expected_hours": expected_hours(steps[entry["name"]], base)}
                 folder.keep(state | {"servers": supervisor.states()})
-                code = _run(steps[entry["name"]], campaign, base, supervisor, stopping, lambda: folder.keep(state | {"servers": supervisor.states()}))
+                code = _run(
+                    steps[entry["name"]],
+                    campaign,
+                    base,
+                    supervisor,
+                    stopping,
+                    lambda: folder.keep(state | {"servers": supervisor.states()}),
+                )
                 entry |= {"state": "waiting" if stopping else "done" if code == 0 else "failed", "ended": time.time(), "exit_code": code}
             folder.keep(state | {"servers": supervisor.states()})
             if stopping:
@@ -238,7 +252,9 @@ def carry_out(folder: CampaignFolder) -> None:
 def _run(step: Step, campaign: Campaign, base: Path, supervisor: Supervisor, stopping: list[bool], keep: Any) -> int:
     """One step to its end; a stop is passed on once, gently."""
     options = [*campaign.submit, "--json"] if step.sweep else []
-    command = [sys.executable, "-m", "popcorn.cli.main", "sweep", "submit", _file(step, base), *options] if step.sweep else list(step.command)
+    command = (
+        [sys.executable, "-m", "popcorn.cli.main", "sweep", "submit", _file(step, base), *options] if step.sweep else list(step.command)
+    )
     print(f"== {step.name}: {' '.join(command)}", flush=True)
     try:
         running = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)

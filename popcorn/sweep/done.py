@@ -1,6 +1,6 @@
 """What became of jobs: a line each time one ends, in files that all sweeps share. A job counts as done by its id alone, whichever sweep did it.
 
-    <cache>/jobs/<host>.jsonl      processes of a host take turns by flock, hosts have files of their own
+<cache>/jobs/<host>.jsonl      processes of a host take turns by flock, hosts have files of their own
 """
 
 import json

@@ -56,7 +56,9 @@ def groups(rows: list[Row]) -> dict[str, list[Row]]:
 
 def settings_of(matrix: Matrix) -> Settings:
     """How a row is measured."""
-    return Settings(device=matrix.device, budget_s=matrix.budget_s, timeout_s=matrix.timeout_s, trials=matrix.trials, control=matrix.control)
+    return Settings(
+        device=matrix.device, budget_s=matrix.budget_s, timeout_s=matrix.timeout_s, trials=matrix.trials, control=matrix.control
+    )
 
 
 def done_rows(stores: Sequence[Store], rows: list[Row], machine: Machine, reps: int) -> set[tuple[str, ...]]:
@@ -88,12 +90,12 @@ def plan_ops(matrix: Matrix) -> dict[str, Any]:
 def phase_facts(folder: SweepFolder, spec: Spec) -> dict[str, Any]:
     """How far each phase is, as its coordinator last wrote it down."""
     assert spec.matrix.ops is not None
-    phases = []
+    phases: list[dict[str, Any]] = []
     for name in spec.matrix.ops.phases:
         path = folder.path / "phases" / f"{name}.json"
         phases.append(json.loads(path.read_text()) if path.is_file() else {"phase": name, "jobs": 0, "done": 0, "reason": "not begun"})
     jobs, done = sum(one["jobs"] for one in phases), sum(one["done"] for one in phases)
-    waiting = sum(one.get("reason") == "not begun" for one in phases)
+    waiting = len([one for one in phases if one.get("reason") == "not begun"])
     return {"phases": phases, "jobs": jobs, "done": done, "missing": jobs - done + waiting}
 
 
@@ -104,8 +106,13 @@ def fill_here(folder: SweepFolder, epoch: str) -> "Session":
     spec = folder.spec()
     store = Store(Path(spec.cache) / "records")
     session = Session(folder, spec, [], store, 0, epoch)
+
+    def drain(*_: object) -> None:
+        session.stop("drain", "a signal")
+        folder.drain()
+
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: (session.stop("drain", "a signal"), folder.drain()))
+        signal.signal(one, drain)
     session.tell("running")
     for name in phases_to_do(folder, spec):
         if folder.draining():
@@ -205,7 +212,9 @@ class Telling:
         folder, rank, device, phase, began = self._facts
         while True:
             over = self._ended.wait(2.0)
-            folder.report(rank, state="ended" if over else "running", devices=[device], phase=phase, row=self.now, done=self.rows, began=began)
+            folder.report(
+                rank, state="ended" if over else "running", devices=[device], phase=phase, row=self.now, done=self.rows, began=began
+            )
             if over:
                 return
 

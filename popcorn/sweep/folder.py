@@ -1,11 +1,11 @@
 """A sweep's folder: what was asked, who works on it, who wants it to stop. Everything that workers of one sweep tell one another lies here.
 
-    spec.json                 the matrix and how it is carried out; a resume reads it
-    drain                     exists: take no new job; `now` in it: let go of those under way, too
-    claims/<epoch>/<job>      a job that a worker of this epoch took; a new submission is a new epoch, so a lost node's claims are void
-    status/<rank>.json        what a worker is doing, every second or so
-    walltime                  exists: it drains because the cluster's time is over, and is to be queued again
-    log.txt                   a line a remarkable thing
+spec.json                 the matrix and how it is carried out; a resume reads it
+drain                     exists: take no new job; `now` in it: let go of those under way, too
+claims/<epoch>/<job>      a job that a worker of this epoch took; a new submission is a new epoch, so a lost node's claims are void
+status/<rank>.json        what a worker is doing, every second or so
+walltime                  exists: it drains because the cluster's time is over, and is to be queued again
+log.txt                   a line a remarkable thing
 """
 
 import json

@@ -55,7 +55,9 @@ def problems_of(matrix: Matrix) -> list[Problem]:
     chosen = [one for one in shipped if one.number in numbers]
     chosen += [find_problem(one) for one in matrix.problems if isinstance(one, str)]
     if not chosen:
-        raise BadSweep(f"the sweep {matrix.name} has no problem: none of {', '.join(map(str, matrix.problems))} is in its levels; see `popcorn problems list`.")
+        raise BadSweep(
+            f"the sweep {matrix.name} has no problem: none of {', '.join(map(str, matrix.problems))} is in its levels; see `popcorn problems list`."
+        )
     return list({one.id: one for one in chosen}.values())
 
 

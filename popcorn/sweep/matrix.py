@@ -138,7 +138,9 @@ def make_matrix(tables: dict[str, Any], where: str) -> Matrix:
         if not (matrix.levels or matrix.problems):
             missing.append("levels or problems")
         if missing:
-            raise BadSweep(f"{where}: {', '.join(missing)} missing; a sweep of agents names problems, models and tiers, an op sweep has [ops].")
+            raise BadSweep(
+                f"{where}: {', '.join(missing)} missing; a sweep of agents names problems, models and tiers, an op sweep has [ops]."
+            )
     return matrix
 
 
@@ -181,5 +183,6 @@ def _first(error: ValidationError) -> str:
 
 
 def _keys_at(path: tuple[int | str, ...]) -> list[str]:
-    table: type[Strict] = {"budgets": Budgets, "retries": Retries, "limits": Limits, "ops": Phases}.get(str(path[0]) if path else "", Matrix)
+    tables: dict[str, type[Strict]] = {"budgets": Budgets, "retries": Retries, "limits": Limits, "ops": Phases}
+    table = tables.get(str(path[0]) if path else "", Matrix)
     return [*table.model_fields, *(["extends"] if table is Matrix else [])]

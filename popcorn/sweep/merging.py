@@ -60,13 +60,22 @@ def merge_caches(sources: list[Path], to: Path, scrub: bool = False) -> Merged:
             told.jobs += _merge_jobs(cache, to)
     for question, outcomes in sorted(verdicts.items()):
         if len(outcomes) > 1:
-            told.conflicts.append(f"{question[0]} {question[2]} {question[4]} on {question[5]}: {' and '.join(sorted(outcomes))}; the newest counts")
+            told.conflicts.append(
+                f"{question[0]} {question[2]} {question[4]} on {question[5]}: {' and '.join(sorted(outcomes))}; the newest counts"
+            )
     return told
 
 
 def _question(record: Record) -> tuple[str, ...]:
     subject = record.subject
-    return (subject.problem, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id, record.machine.device_id)
+    return (
+        subject.problem,
+        subject.problem_hash,
+        subject.implementation,
+        subject.candidate_hash or "",
+        record.case.id,
+        record.machine.device_id,
+    )
 
 
 def _records(source: Path, told: Merged) -> Iterator[Record]:

@@ -1,6 +1,6 @@
 """Plan: the jobs of a sweep, those that are missing, and what they are expected to take, before anything is spent. Imports no torch."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -100,7 +100,7 @@ def make_plan(matrix: Matrix, done: Done, jobs: list[Job] | None = None) -> Plan
 
 def given_up(matrix: Matrix, known: Known, job: str) -> bool:
     """True when its failures are more than the retries of their kind."""
-    failures = known.failures.get(job, {})
+    failures = known.failures.get(job, Counter())
     return failures.get("api_error", 0) > matrix.retries.api_error or failures.get("infrastructure", 0) > matrix.retries.infrastructure
 
 

@@ -112,7 +112,13 @@ class RayEngine:
 
 
 def start(
-    address: str | None, devices: int, open_them: Callable[..., list[Place]], cache: Path, store: Store, label: str | None = None, cpus: float = 2
+    address: str | None,
+    devices: int,
+    open_them: Callable[..., list[Place]],
+    cache: Path,
+    store: Store,
+    label: str | None = None,
+    cpus: float = 2,
 ) -> RayEngine:
     """Actors on a cluster (`auto`: the one of this machine or of RAY_ADDRESS; None: a new one here). `label`: a custom resource that their nodes have,
     such as `accelerator_type:H200`, where devices differ. Raises MissingTool."""
@@ -143,7 +149,9 @@ def opener(address: str | None, folder: SweepFolder, label: str | None = None) -
         from popcorn.sweep.places import open_places
 
         if not ray.is_initialized():
-            ray.init(address=address or "auto", include_dashboard=False, log_to_driver=False, configure_logging=False, runtime_env=_environment())
+            ray.init(
+                address=address or "auto", include_dashboard=False, log_to_driver=False, configure_logging=False, runtime_env=_environment()
+            )
         devices = gpus or int(ray.cluster_resources().get("GPU", 0))
         if devices < 1:
             raise BadSweep("the Ray cluster has no GPU; start its nodes with GPUs, or with `ray start --num-gpus N`.")

@@ -50,7 +50,13 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
     spec = folder.spec()
     workers = folder.workers()
     live = [one for one in workers if one.get("state") in ("running", "draining", "paused")]
-    facts: dict[str, Any] = {"sweep": spec.matrix.name, "folder": str(folder.path), "kind": spec.matrix.kind, "engine": spec.engine, "workers": workers}
+    facts: dict[str, Any] = {
+        "sweep": spec.matrix.name,
+        "folder": str(folder.path),
+        "kind": spec.matrix.kind,
+        "engine": spec.engine,
+        "workers": workers,
+    }
     if spec.matrix.kind == "agents":
         plan = make_plan(spec.matrix, Done(Path(spec.cache)))
         outcomes: dict[str, int] = {}
@@ -83,7 +89,11 @@ def sweep_table(facts: dict[str, Any]) -> Group:
         if count:
             lines.append(Text(f"{count} jobs {name}"))
     for phase in facts.get("phases", ()):
-        lines.append(Text(f"  {phase['phase']:20} {phase['done']:>6,} of {phase['jobs']:>6,} rows{'  · ' + phase['reason'] if phase.get('reason') else ''}"))
+        lines.append(
+            Text(
+                f"  {phase['phase']:20} {phase['done']:>6,} of {phase['jobs']:>6,} rows{'  · ' + phase['reason'] if phase.get('reason') else ''}"
+            )
+        )
     active = [one for worker in facts["workers"] if worker.get("state") != "ended" for one in worker.get("active", ())]
     if active:
         table = _table("problem", "model", "tier", "turn", "now", "best", "device")
@@ -118,5 +128,10 @@ def worker_line(worker: dict[str, Any]) -> str:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in columns:
-        table.add_column(name, justify="right" if name in ("jobs", "done", "missing", "tokens", "money", "turn", "best") else "left", overflow="ellipsis", no_wrap=True)
+        table.add_column(
+            name,
+            justify="right" if name in ("jobs", "done", "missing", "tokens", "money", "turn", "best") else "left",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
     return table

@@ -102,7 +102,9 @@ def _finish(folder: SweepFolder, spec: Spec, epoch: str, ranks: int, open_them: 
     from popcorn.sweep.submitting import write_run_tables
 
     until = time.time() + spec.drain_s
-    while time.time() < until and any(one.get("epoch") == epoch and one.get("state") not in ("ended", "lost") for one in folder.workers() if one["rank"] != 0):
+    while time.time() < until and any(
+        one.get("epoch") == epoch and one.get("state") not in ("ended", "lost") for one in folder.workers() if one["rank"] != 0
+    ):
         time.sleep(POLL_S)
     if spec.matrix.kind == "ops":
         from popcorn.sweep.filling import fold
@@ -135,7 +137,9 @@ def queue(folder: SweepFolder, open_them: Callable[..., Any] | None = None) -> s
         raise BadSweep(f"{spec.nodes} nodes are more than the {MOST_NODES} that one sweep may hold; give --nodes 1 to {MOST_NODES}.")
     jobs = folder.path / "slurm.jsonl"
     if jobs.exists() and len(jobs.read_text().splitlines()) >= MOST_SUBMISSIONS:
-        raise BadSweep(f"{folder.path} was queued {MOST_SUBMISSIONS} times and is not done; look at its log, then remove {jobs.name} to go on.")
+        raise BadSweep(
+            f"{folder.path} was queued {MOST_SUBMISSIONS} times and is not done; look at its log, then remove {jobs.name} to go on."
+        )
     logs = folder.path.resolve() / "slurm"
     executor = submitit.SlurmExecutor(folder=logs, python=_python(spec), max_num_timeout=0)
     try:
@@ -158,7 +162,12 @@ def _srun(spec: Spec) -> list[str]:
     """A GPU a task; in a container: the home mounted, the working folder the same."""
     args = ["--gpus-per-task=1"]
     if spec.container_image:
-        args += [f"--container-image={spec.container_image}", "--container-mount-home", f"--container-workdir={Path.cwd()}", f"--container-mounts={Path.cwd()}"]
+        args += [
+            f"--container-image={spec.container_image}",
+            "--container-mount-home",
+            f"--container-workdir={Path.cwd()}",
+            f"--container-mounts={Path.cwd()}",
+        ]
     return args
 
 

@@ -22,7 +22,9 @@ def schema(tmp_path_factory):
     store = Store(folder / "records")
     engine = PretendEngine(store, folder / "log", 0.0)
     jobs = Jobs([Place(RememberingEngine(engine, store, engine.machine), "cpu")])
-    yield schemathesis.openapi.from_asgi("/openapi.json", Limits(make_app(jobs, [store]), TOKEN, body_bytes=64 << 20, per_minute=10**7, burst=10**7))
+    yield schemathesis.openapi.from_asgi(
+        "/openapi.json", Limits(make_app(jobs, [store]), TOKEN, body_bytes=64 << 20, per_minute=10**7, burst=10**7)
+    )
     jobs.close()
 
 

@@ -104,7 +104,9 @@ def test_a_body_of_100_mb_is_refused_before_it_is_read(served):
             yield b"x" * (1 << 20)
 
     with socket.create_connection(("127.0.0.1", served.port)) as plain:
-        plain.sendall(f"POST /v1/evaluations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {100 << 20}\r\n\r\n".encode())
+        plain.sendall(
+            f"POST /v1/evaluations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {100 << 20}\r\n\r\n".encode()
+        )
         assert b" 413 " in plain.recv(4096)
     try:
         assert httpx.post(f"{served.url}/v1/evaluations", headers=HEAD, content=body()).status_code == 413
@@ -125,7 +127,10 @@ def test_a_client_that_hangs_up_loses_nothing(tmp_path):
     with Served(tmp_path, seconds=0.5) as slow:
         with socket.create_connection(("127.0.0.1", slow.port)) as plain:
             text = json.dumps(ASK).encode()
-            plain.sendall(f"POST /v1/evaluations?wait_s=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text)
+            plain.sendall(
+                f"POST /v1/evaluations?wait_s=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode()
+                + text
+            )
             time.sleep(0.2)
         reward = Client(slow.url, TOKEN).evaluate(**ASK)
         assert reward.outcome == "correct"

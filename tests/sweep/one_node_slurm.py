@@ -1,6 +1,6 @@
 """A real Slurm of one node with two fake GPUs, started and ended by whoever uses it. Needs root; installs Debian's slurm-wlm and munge when they are absent.
 
-    with OneNode(folder) as slurm: …        or: python -m tests.sweep.one_node_slurm FOLDER COMMAND…
+with OneNode(folder) as slurm: …        or: python -m tests.sweep.one_node_slurm FOLDER COMMAND…
 """
 
 import os

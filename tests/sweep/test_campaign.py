@@ -21,10 +21,14 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
-def write(path: Path, steps: list[tuple[str, str]], server: str = "import time; time.sleep(60)", hours: float = 1.0, extra: str = "") -> Path:
+def write(
+    path: Path, steps: list[tuple[str, str]], server: str = "import time; time.sleep(60)", hours: float = 1.0, extra: str = ""
+) -> Path:
     rows = ",\n".join(f'{{ name = "{name}", command = ["{sys.executable}", "-c", """{code}"""]{extra} }}' for name, code in steps)
     file = path / "campaign.toml"
-    file.write_text(f'name = "small"\nhours = {hours}\nsteps = [{rows}]\n[[servers]]\nname = "beside"\ncommand = ["{sys.executable}", "-c", """{server}"""]\n')
+    file.write_text(
+        f'name = "small"\nhours = {hours}\nsteps = [{rows}]\n[[servers]]\nname = "beside"\ncommand = ["{sys.executable}", "-c", """{server}"""]\n'
+    )
     return file
 
 
@@ -85,7 +89,9 @@ def test_stop_drains_the_step_under_way(tmp_path):
 
 
 def test_steps_are_dropped_by_priority_until_the_rest_fits():
-    steps = [(Step(name=name, drop=drop), hours) for name, drop, hours in (("a", 0, 10), ("b", 2, 9), ("c", 3, 12), ("d", 1, 3), ("e", 4, 6))]
+    steps = [
+        (Step(name=name, drop=drop), hours) for name, drop, hours in (("a", 0, 10), ("b", 2, 9), ("c", 3, 12), ("d", 1, 3), ("e", 4, 6))
+    ]
     assert to_drop(steps, 40) == []
     assert to_drop(steps, 34) == ["e"]
     assert to_drop(steps, 23) == ["e", "c"]

@@ -23,8 +23,13 @@ def sweep(cache: Path, kills: int) -> list[dict]:
 
 
 def contents(cache: Path) -> tuple[set, set, set]:
-    records = {(one.subject.problem, one.subject.candidate_hash, one.provenance.asked, one.verdict.outcome) for one in Store(cache / "records")}
-    runs = {(run.problem, run.model, run.tier, run.outcome, run.ended_by, len(run.turns), run.candidate) for run in read_runs(cache / "runs" / "agents")}
+    records = {
+        (one.subject.problem, one.subject.candidate_hash, one.provenance.asked, one.verdict.outcome) for one in Store(cache / "records")
+    }
+    runs = {
+        (run.problem, run.model, run.tier, run.outcome, run.ended_by, len(run.turns), run.candidate)
+        for run in read_runs(cache / "runs" / "agents")
+    }
     return records, runs, set(Done(cache).read().done)
 
 

@@ -12,7 +12,19 @@ from popcorn.sweep.jobs import agent_jobs
 from popcorn.sweep.matrix import Matrix, make_matrix, read_matrix
 
 ROOT = Path(__file__).parents[2]
-NAMED = ["smoke", "l12_single", "l12_default", "l12_all", "l34_single", "l34_default", "l34_all", "comm", "ae_focus_popcorn", "ae_focus_original", "h100_kernels"]
+NAMED = [
+    "smoke",
+    "l12_single",
+    "l12_default",
+    "l12_all",
+    "l34_single",
+    "l34_default",
+    "l34_all",
+    "comm",
+    "ae_focus_popcorn",
+    "ae_focus_original",
+    "h100_kernels",
+]
 SMALL = {"name": "small", "levels": [1], "models": ["scripted/steady", "baseline/eager"], "tiers": ["single", "all"]}
 
 
@@ -71,7 +83,16 @@ def test_ids_are_stable_and_change_with_meaning_alone():
     assert set(ids()) < set(ids(repeats=3)), "a repeat more does not disturb the first"
     same = [{"name": "other"}, {"agents_per_gpu": 9}, {"retries": {"api_error": 7}}, {"limits": {"hours": 2.0}}, {"summary": "x"}]
     assert all(ids(**change) == ids() for change in same)
-    others = [{"budget_s": 3.0}, {"precision": "bfloat16"}, {"trials": 9}, {"language": "triton"}, {"budgets": {"turns": 2}}, {"timeout_s": 5.0}, {"control": False}, {"worker_timeout_s": 99.0}]
+    others = [
+        {"budget_s": 3.0},
+        {"precision": "bfloat16"},
+        {"trials": 9},
+        {"language": "triton"},
+        {"budgets": {"turns": 2}},
+        {"timeout_s": 5.0},
+        {"control": False},
+        {"worker_timeout_s": 99.0},
+    ]
     assert all(not set(ids(**change)) & set(ids()) for change in others)
 
 
@@ -92,7 +113,11 @@ def test_the_model_s_row_and_the_problem_s_text_are_in_the_id(tmp_path):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.dictionaries(st.text(max_size=12), st.none() | st.integers() | st.text(max_size=8) | st.lists(st.text(max_size=4), max_size=2), max_size=4))
+@given(
+    st.dictionaries(
+        st.text(max_size=12), st.none() | st.integers() | st.text(max_size=8) | st.lists(st.text(max_size=4), max_size=2), max_size=4
+    )
+)
 def test_any_table_is_a_matrix_or_one_sentence(tables):
     try:
         assert isinstance(make_matrix({**SMALL, **tables}, "any"), Matrix)

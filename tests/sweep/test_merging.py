@@ -17,7 +17,12 @@ RUN = Run(id="a" * 16, problem="original/L1/36", model="m", tier="all", language
 
 
 def cache(path: Path, *outcomes: str, ended: str | None = "submit", job: str | None = None) -> Path:
-    Store(path / "records").extend([make_record(outcome, made=f"2025-11-29T10:00:0{number}.000001+00:00", id=f"{path.name}{number}".ljust(16, "0")) for number, outcome in enumerate(outcomes)])
+    Store(path / "records").extend(
+        [
+            make_record(outcome, made=f"2025-11-29T10:00:0{number}.000001+00:00", id=f"{path.name}{number}".ljust(16, "0"))
+            for number, outcome in enumerate(outcomes)
+        ]
+    )
     Journal(path / "runs" / "agents" / RUN.id).keep(RUN.model_copy(update={"ended_by": ended}))
     if job:
         Done(path).add(job, "done", "sweep", outcome="correct")

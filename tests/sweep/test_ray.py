@@ -27,7 +27,14 @@ def test_an_actor_that_is_killed_mid_job_loses_nothing_but_time(tmp_path, monkey
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PRETEND_S", "0.3")
     store = Store(tmp_path / "here" / "records")
-    ray.init(num_gpus=2, num_cpus=4, include_dashboard=False, log_to_driver=False, object_store_memory=80 << 20, runtime_env={"env_vars": {"PYTHONPATH": str(ROOT), "PRETEND_S": "0.3"}})
+    ray.init(
+        num_gpus=2,
+        num_cpus=4,
+        include_dashboard=False,
+        log_to_driver=False,
+        object_store_memory=80 << 20,
+        runtime_env={"env_vars": {"PYTHONPATH": str(ROOT), "PRETEND_S": "0.3"}},
+    )
     try:
         engine = start(None, 2, open_pretend, tmp_path / "there", store)
         first = ray.get(engine.actors[0].process.remote())

@@ -104,16 +104,18 @@ def test_a_job_that_cannot_be_done_here_says_why_and_waits_for_another_machine(c
 
 
 def test_ctrl_c_drains_and_a_second_one_lets_go(cache, tmp_path):
-    code = f"""
+    code = """
 import os
 os.environ["PRETEND_S"] = "1.0"
 from tests.sweep.test_working import SMALL, open_pretend, make_matrix, prepare, run_here
-session = run_here(prepare(make_matrix({{**SMALL, "agents_per_gpu": 1, "repeats": 3}}, "small")), open_pretend)
+session = run_here(prepare(make_matrix({**SMALL, "agents_per_gpu": 1, "repeats": 3}, "small")), open_pretend)
 print("ended", session.stopping, session.counts["done"])
 """
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     for signals, expected in ((1, "drain"), (2, "now")):
-        started = subprocess.Popen([sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started = subprocess.Popen(
+            [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         status = cache / "sweeps" / "small" / "status" / "0.json"
         status.unlink(missing_ok=True)
         until = time.monotonic() + 40
