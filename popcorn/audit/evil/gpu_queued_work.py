@@ -5,7 +5,7 @@ from torch import nn
 
 PROBLEM = "matmul"
 CATALOGUE = (57,)
-CAUGHT_BY = "idle"
+CAUGHT_BY = "clock"
 GPU = True
 TIMED = True
 
