@@ -40,7 +40,8 @@ def _backward_rows(
     sums, weight, dy, dsum, dx, partial, rows, width, y_step, s_step, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr, WEIGHT: tl.constexpr
 ):
     column = tl.arange(0, BLOCK)[None, :]
-    w = tl.load(weight + column, mask=column < width, other=0.0).to(tl.float32)
+    if BLOCK <= 4096:
+        w = tl.load(weight + column, mask=column < width, other=0.0).to(tl.float32)
     total = tl.zeros([ROWS, BLOCK], tl.float32)
     for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
         row = tile * ROWS + tl.arange(0, ROWS)[:, None]
@@ -48,6 +49,8 @@ def _backward_rows(
         v = tl.load(sums + row.to(tl.int64) * width + column, mask=inside, other=0.0).to(tl.float32)
         g = tl.load(dy + row.to(tl.int64) * y_step + column, mask=inside, other=0.0).to(tl.float32)
         h = tl.load(dsum + row.to(tl.int64) * s_step + column, mask=inside, other=0.0).to(tl.float32)
+        if BLOCK > 4096:  # read again for each row: registers are what a long row lacks
+            w = tl.load(weight + column, mask=column < width, other=0.0, eviction_policy="evict_last").to(tl.float32)
         s = tl.rsqrt(tl.sum(v * v, 1) / width + eps)[:, None]
         unit = v * s
         along = (tl.sum(g * w * unit, 1) / width)[:, None]

@@ -67,7 +67,9 @@ def _forward(tensors: Any, scalars: Any) -> Any:
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     log_q, log_p = tensors
-    made = [torch.empty(one.shape, dtype=one.dtype, device=one.device) if wanted else None for one, wanted in zip(tensors, needed)]
+    made = [
+        torch.empty(one.shape, dtype=one.dtype, device=one.device) if wanted else None for one, wanted in zip(tensors, needed, strict=True)
+    ]
     given, steps, spans, width = as_spans((log_q, log_p), log_q.shape[-1])
     block = block_of(width)
     any_made = next(one for one in made if one is not None)

@@ -104,13 +104,12 @@ def _forward(tensors: Any, scalars: Any, needed: Any = (True, True, False)) -> A
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
-    made = iter(kept)
-    return [(next(made) * cotangents[0]).reshape(one.shape) if wanted else None for one, wanted in zip(tensors[:2], needed)] + [None]
+    made, x = iter(kept), tensors[0]
+    for_x = (next(made) * cotangents[0]).reshape(x.shape) if needed[0] else None
+    return [for_x, next(made) * cotangents[0] if needed[1] else None, None]
 
 
-_call, accepts, SOURCE, traced = gpu(
-    __file__, _forward, _backward, lambda x, weight, target: [((), x.dtype)], takes_needed=True
-)
+_call, accepts, SOURCE, traced = gpu(__file__, _forward, _backward, lambda x, weight, target: [((), x.dtype)], takes_needed=True)
 
 
 def run(x: Tensor, weight: Tensor, target: Tensor) -> Any:

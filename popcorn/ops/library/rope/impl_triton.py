@@ -46,9 +46,7 @@ def _rotate(
 
 
 @triton.jit
-def _tables(
-    x, dy, dcos, dsin, rows, times, half, heads, batch_step, head_step, time_step, TIMES: tl.constexpr, HALF: tl.constexpr
-):
+def _tables(x, dy, dcos, dsin, rows, times, half, heads, batch_step, head_step, time_step, TIMES: tl.constexpr, HALF: tl.constexpr):
     # dcos = Σ dy x, dsin = Σ dy rotate_half(x), over rows
     time = tl.program_id(0) * TIMES + tl.arange(0, TIMES)[:, None]
     lane = tl.arange(0, HALF)[None, :]
@@ -56,7 +54,7 @@ def _tables(
     table = time.to(tl.int64) * 2 * half + lane
     cos_1, cos_2 = tl.zeros([TIMES, HALF], tl.float32), tl.zeros([TIMES, HALF], tl.float32)
     sin_1, sin_2 = tl.zeros([TIMES, HALF], tl.float32), tl.zeros([TIMES, HALF], tl.float32)
-    for index in range(0, rows):
+    for index in range(rows):
         row = index + tl.zeros([1, 1], tl.int64)
         start = (row // heads) * batch_step + (row % heads) * head_step
         at = x + start + time.to(tl.int64) * time_step + lane
@@ -80,7 +78,7 @@ _launch_rotate, _launch_tables = Launcher(_rotate), Launcher(_tables)
 
 def _steps(x: Tensor) -> tuple[Tensor, int, tuple[int, int, int]]:
     """(x, heads, steps of batch, head and time); copied only where its last size is not dense or it has more than four sizes."""
-    if x.stride(-1) != 1 and x.shape[-1] > 1 or (x.dim() > 4 and not x.is_contiguous()):
+    if (x.stride(-1) != 1 and x.shape[-1] > 1) or (x.dim() > 4 and not x.is_contiguous()):
         x = x.contiguous()
     if x.dim() > 4:
         x = x.view(-1, *x.shape[-3:])
@@ -103,7 +101,8 @@ def _turn(x: Tensor, cos: Tensor, sin: Tensor, back: bool) -> Tensor:
 
 
 def _forward(tensors: Any, scalars: Any) -> Any:
-    return (_turn(*tensors, False),), ()
+    x, cos, sin = tensors
+    return (_turn(x, cos, sin, False),), ()
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:

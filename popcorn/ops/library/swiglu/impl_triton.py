@@ -18,6 +18,7 @@ from popcorn.ops.tiles import as_spans, block_of
 
 LANGUAGE = "triton"
 
+
 @triton.jit
 def _act(a):
     return a / (1.0 + tl.exp(-a))
