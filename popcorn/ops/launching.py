@@ -16,6 +16,12 @@ _stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 _current = getattr(torch._C, "_cuda_getDevice", None)
 
 
+def _watched() -> bool:
+    """Whether a profiler asked Triton to be told of launches."""
+    hook: Any = knobs.runtime.launch_enter_hook
+    return bool(getattr(hook, "calls", hook))
+
+
 class Launcher:
     """One Triton kernel whose parameters are tensors, then numbers, then constants."""
 
@@ -37,7 +43,7 @@ class Launcher:
             low_bits |= address
         key = (device, warps, numbers, constants, *[tensor.dtype for tensor in tensors])
         found = self._compiled.get(key)
-        if found is None or low_bits & 15 or knobs.runtime.launch_enter_hook is not None:
+        if found is None or low_bits & 15 or _watched():
             made = self.kernel[(programs,)](*tensors, *numbers, *constants, num_warps=warps)
             if made is not None and not low_bits & 15:  # the interpreter returns nothing
                 if len(self._compiled) >= _MOST:

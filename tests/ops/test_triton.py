@@ -62,6 +62,7 @@ def test_a_named_implementation_is_traced_whole_with_its_gradients(name):
     op = find_op(name)
     made = [t.cuda() for t in op.make_inputs({d: SIZES[d] for d in op.signature.dims})]
     mine = op["triton"]
+    torch._dynamo.reset()
     compiled = torch.compile(lambda *args: mine(*args), fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(run(compiled, made), run(mine, made), rtol=1e-5, atol=1e-6)
 
