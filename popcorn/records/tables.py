@@ -2,7 +2,8 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +16,20 @@ from popcorn.schema.record import SCHEMA_VERSION, Record
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+JUDGEMENTS = "CREATE TABLE judgements (record_id VARCHAR, word VARCHAR, evidence VARCHAR, \"by\" VARCHAR, made VARCHAR)"
+"""What holds of a record according to the ledger beside its store; empty for Parquet files, which have none."""
+
 KEY = ("kind", "problem_hash", "implementation", "candidate_hash", "case_id", "machine_device_id")
 """Records that agree in these answer the same question; the newest conclusive one is the answer."""
 
 LATEST = (
     "CREATE VIEW latest AS SELECT * FROM records QUALIFY row_number() OVER "
-    f"(PARTITION BY {', '.join(KEY)} ORDER BY outcome = 'harness_error', made DESC, id) = 1"
+    f"(PARTITION BY {', '.join(KEY)} ORDER BY coalesce(judgement = 'condemned', false), outcome = 'harness_error', made DESC, id) = 1"
 )
-"""A fault of ours says nothing about a candidate: it shows only where nothing else is known."""
+"""A fault of ours says nothing about a candidate, and what is condemned is no answer: either shows only where nothing else is known."""
+
+COUNTED = "CREATE VIEW counted AS SELECT * FROM latest WHERE judgement IS DISTINCT FROM 'condemned'"
+"""What ranks and figures may read."""
 
 _LARGEST_ROW_BYTES = 256 << 20
 
@@ -60,22 +67,56 @@ def write_table(records: Iterable[Record], path: Path) -> int:
 
 
 def query(sql: str, source: Store | Path | Sequence[Path], parameters: Sequence[Any] = ()) -> Rows:
-    """Ask in SQL. `records` holds every row, `latest` the newest conclusive one a question (see KEY).
+    """Ask in SQL. `records` holds every row, `latest` the newest conclusive one a question (see KEY), `counted` those of `latest` that the
+    ledger does not condemn. Beside a record's columns each row has `judgement` and `judgement_evidence`, None where nobody said anything.
 
     source: a store, whose table is brought up to date first, or Parquet files of `write_table`.
     The statement can read these rows and nothing else of this machine. Raises BadRecord with DuckDB's words when it is not understood.
     """
+    with opened(source) as tables:
+        return tables.ask(sql, parameters)
+
+
+class Tables:
+    """Tables that stay open for several questions."""
+
+    def __init__(self, connection: "DuckDBPyConnection"):
+        self._connection = connection
+
+    def ask(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
+        """As `query`."""
+        (rows,) = self._asked(sql, parameters, None)
+        return rows
+
+    def stream(self, sql: str, parameters: Sequence[Any] = (), size: int = 500) -> Iterator[Rows]:
+        """The answer in pieces of `size` rows, so that wide rows need not be in memory at once."""
+        yield from self._asked(sql, parameters, size)
+
+    def _asked(self, sql: str, parameters: Sequence[Any], size: int | None) -> Iterator[Rows]:
+        import duckdb
+
+        try:
+            asked = self._connection.execute(sql, list(parameters))
+            names = tuple(column[0] for column in asked.description or ())
+            if size is None:
+                yield Rows(names, tuple(asked.fetchall()))
+                return
+            while rows := asked.fetchmany(size):
+                yield Rows(names, tuple(rows))
+        except duckdb.Error as error:
+            raise BadRecord(f"the query cannot be answered: {' '.join(str(error).split())[:400]}") from None
+
+
+@contextmanager
+def opened(source: Store | Path | Sequence[Path]) -> Iterator[Tables]:
+    """The tables of a source, to be asked several times; see `query`."""
     import duckdb
 
     paths = [refresh_table(source)] if isinstance(source, Store) else [source] if isinstance(source, Path) else list(source)
+    standings = source.ledger.standings().values() if isinstance(source, Store) else ()
     with duckdb.connect() as connection:
-        _open(connection, paths)
-        try:
-            asked = connection.execute(sql, list(parameters))
-            names = tuple(column[0] for column in asked.description or ())
-            return Rows(names, tuple(asked.fetchall()))
-        except duckdb.Error as error:
-            raise BadRecord(f"the query cannot be answered: {' '.join(str(error).split())[:400]}") from None
+        _open(connection, paths, [(one.record_id, one.word, one.evidence, one.by, one.made) for one in standings])
+        yield Tables(connection)
 
 
 def latest(source: Store | Path | Sequence[Path]) -> Rows:
@@ -108,7 +149,7 @@ def merge(sources: Iterable[Store], into: Store) -> int:
     return added
 
 
-def _open(connection: "DuckDBPyConnection", paths: Sequence[Path]) -> None:
+def _open(connection: "DuckDBPyConnection", paths: Sequence[Path], judgements: Sequence[tuple[str, ...]] = ()) -> None:
     """Views over these files, then the door is shut: no other file, no network, no settings."""
     missing = [path for path in paths if not path.is_file()]
     if missing or not paths:
@@ -117,8 +158,15 @@ def _open(connection: "DuckDBPyConnection", paths: Sequence[Path]) -> None:
     connection.execute(f"SET allowed_paths = [{files}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet([{files}], union_by_name = true)")
+    connection.execute(JUDGEMENTS)
+    if judgements:
+        connection.executemany("INSERT INTO judgements VALUES (?, ?, ?, ?, ?)", [list(one) for one in judgements])
+    connection.execute(
+        "CREATE VIEW records AS SELECT rows.*, judgements.word AS judgement, judgements.evidence AS judgement_evidence "
+        f"FROM read_parquet([{files}], union_by_name = true) AS rows LEFT JOIN judgements ON rows.id = judgements.record_id"
+    )
     connection.execute(LATEST)
+    connection.execute(COUNTED)
 
 
 def _read_lines(path: Path) -> str:
