@@ -1,6 +1,6 @@
 """Trajectories of agents and searches: one folder a run, one file `run.json` in it. Free of torch.
 
-    <folder>/<sweep, or nothing>/<run id>/run.json     the Run as a whole; written anew after each turn by whoever makes it
+<folder>/<sweep, or nothing>/<run id>/run.json     the Run as a whole; written anew after each turn by whoever makes it
 """
 
 import json

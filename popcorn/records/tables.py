@@ -16,7 +16,7 @@ from popcorn.schema.record import SCHEMA_VERSION, Record
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-JUDGEMENTS = "CREATE TABLE judgements (record_id VARCHAR, word VARCHAR, evidence VARCHAR, \"by\" VARCHAR, made VARCHAR)"
+JUDGEMENTS = 'CREATE TABLE judgements (record_id VARCHAR, word VARCHAR, evidence VARCHAR, "by" VARCHAR, made VARCHAR)'
 """What holds of a record according to the ledger beside its store; empty for Parquet files, which have none."""
 
 KEY = ("kind", "problem_hash", "implementation", "candidate_hash", "case_id", "machine_device_id")

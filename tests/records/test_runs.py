@@ -10,7 +10,13 @@ from popcorn.schema.run import Run, ToolCall, Turn
 def make_run(name: str = "sweep-1/a") -> Run:
     call = ToolCall(tool="submit_kernel", arguments={"kernel_code": "</script> \u202e🍿"}, result="ok", wall_s=1.5)
     return Run(
-        id=name, problem="popcorn/L1/29", model="m", tier="default", language="cuda", precision="float32", turns=(Turn(index=1, calls=(call,)),)
+        id=name,
+        problem="popcorn/L1/29",
+        model="m",
+        tier="default",
+        language="cuda",
+        precision="float32",
+        turns=(Turn(index=1, calls=(call,)),),
     )
 
 
