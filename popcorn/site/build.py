@@ -71,11 +71,15 @@ def build(
         stale = [page for page in pages if not _fresh(page, before, folder)]
         files = {page.path: before[page.path] for page in pages if page.path in before}
         done = 0
-        for paths in _make(stale, tables, folder, _processes(processes, len(stale))):
-            files.update(paths)
-            done += len(paths)
-            if progress is not None:
-                progress(done, len(stale))
+        try:
+            for paths in _make(stale, tables, folder, _processes(processes, len(stale))):
+                files.update(paths)
+                done += len(paths)
+                if progress is not None:
+                    progress(done, len(stale))
+        except BaseException:  # stopped half way: what was made is known to the next build
+            _write(folder / MANIFEST, json.dumps({**before, **files}))
+            raise
     built = Built(folder, len(stale), len(pages) - len(stale), warnings=found.warnings)
     built.removed = _remove(before, files, folder)
     _write(folder / MANIFEST, json.dumps(files))

@@ -24,7 +24,7 @@ def pages(found: Gathered) -> Iterator[Page]:
                  "rows": len(rows), "stem": stem_of(figure), "problems": len({row["problem"] for row in rows if "problem" in row})}  # fmt: skip
         shown.append(about)
         if rows:
-            yield Page(f"{stem_of(figure)}.js", digest(rows), functools.partial(_files, figure, rows))
+            yield Page(f"{stem_of(figure)}.js", digest(rows), functools.partial(_files, figure.number, rows))
     yield simple("figures.html", "figures.html", digest(shown), figures=shown)
 
 
@@ -33,7 +33,8 @@ def stem_of(figure: Figure) -> str:
     return f"figures/{figure.number:02d}-{figure.name}"
 
 
-def _files(figure: Figure, rows: Rows) -> Files:
+def _files(number: int, rows: Rows) -> Files:
+    figure = next(one for one in every_figure() if one.number == number)
     spec = figure.spec(rows)
     stem = stem_of(figure)
     return {

@@ -21,9 +21,9 @@ popcorn.chart = (() => {
   async function chart(element, spec, { onclick = null, canvas = false } = {}) {
     drawn.set(element, { spec, onclick, canvas });
     const given = typeof spec === "function" ? spec({ css, series: series() }) : spec;
-    const full = { ...given, config: { ...config(), ...(given.config && given.config.own ? given.config.own : {}) } };
+    const full = { ...(given.width === "container" ? { autosize: { type: "fit-x", contains: "padding" } } : {}), ...given, config: { ...config(), ...(given.config && given.config.own ? given.config.own : {}) } };
     const turn = (drawn.get(element).turn = Symbol("turn"));
-    const result = await window.vegaEmbed(element, full, { actions: false, renderer: canvas ? "canvas" : "svg", tooltip: { theme: "custom" }, mode: "vega-lite" });
+    const result = await window.vegaEmbed(element, full, { actions: false, renderer: canvas ? "canvas" : "svg", logLevel: 1, tooltip: { theme: "custom" }, mode: "vega-lite" });
     const entry = drawn.get(element);
     if (!entry || entry.turn !== turn) { result.finalize(); return null; }
     if (onclick) result.view.addEventListener("click", (_, item) => item && item.datum && onclick(item.datum.datum || item.datum));

@@ -81,7 +81,7 @@
     const ceiling = metric.peak ? unique(some.map((row) => row[metric.peak]).filter((v) => typeof v === "number")) : [];
     const many = unique(values.map((v) => v.x)).length > 1;
     const x = { field: "x", type: "quantitative", title: axis, scale: { type: many ? "log" : "linear", nice: true }, axis: { format: "~s", labelOverlap: true } };
-    const y = { field: "y", type: "quantitative", title: unit ? `${metric.label} (${unit})` : metric.label, scale: { type: metric.log ? "log" : "linear", zero: !metric.log }, axis: { format: "~g" } };
+    const y = { field: "y", type: "quantitative", title: unit ? `${metric.label} (${unit})` : metric.label, scale: metric.log ? { type: "log" } : { type: "linear", zero: true }, axis: { format: "~g" } };
     const colour = ({ series }) => ({ field: "who", type: "nominal", title: null, scale: { range: series }, legend: { orient: "top", columns: 4 } });
     const tooltip = [{ field: "who", title: "implementation" }, { field: "case", title: "case" }, { field: "value", title: metric.label }, { field: "span", title: "95 % interval" }, { field: "speedup", title: "over torch" }, { field: "fit", title: "machine fit" }, { field: "version", title: "versions" }];
     draw((theme) => ({
