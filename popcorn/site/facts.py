@@ -175,7 +175,7 @@ def roofline(record: Record) -> Section:
     """Rates against ceilings, occupancy and caches."""
     told, counters = record.measurement.roofline, record.measurement.counters
     first = counters.kernels[0] if counters.kernels else None
-    why = counters.reason or "no kernel was profiled"
+    why = counters.reason or ("the profile does not tell" if first else "no kernel was profiled")
     rates = first.flop_per_s if first else {}
     source = told.ceiling_source or "unknown source"
     facts = [

@@ -71,6 +71,7 @@ def markdown(text: str) -> tuple[str, list[dict[str, str]]]:
             if child.type == "link_open":
                 child.attrSet("href", _target(str(child.attrGet("href"))))
     html = str(made.renderer.render(tokens, made.options, {}))
+    html = html.replace("<pre>", '<pre tabindex="0">')
     return html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>').replace("</table>", "</table></div>"), headings
 
 

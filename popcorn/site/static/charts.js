@@ -27,6 +27,8 @@ popcorn.chart = (() => {
     const entry = drawn.get(element);
     if (!entry || entry.turn !== turn) { result.finalize(); return null; }
     if (onclick) result.view.addEventListener("click", (_, item) => item && item.datum && onclick(item.datum.datum || item.datum));
+    // what the chart says stands in its label and in a table; a reader of a screen is spared hundreds of marks
+    element.querySelectorAll("svg, canvas").forEach((one) => one.setAttribute("aria-hidden", "true"));
     if (element.getAttribute("aria-label")) element.setAttribute("role", "img");
     element.dataset.drawn = String(Number(element.dataset.drawn || 0) + 1);
     return result.view;
@@ -39,13 +41,14 @@ popcorn.chart = (() => {
       const samples = rows.flatMap((row) => row.raw.map((t) => ({ side: row.side, t })));
       const scale = values.length && Math.max(...values.map((v) => v.high)) < 1e-3 ? [1e6, "µs"] : Math.max(...values.map((v) => v.high)) < 1 ? [1e3, "ms"] : [1, "s"];
       const [factor, unit] = scale;
+      const near = Math.min(...values.map((v) => v.low)) > 0.6 * Math.max(...values.map((v) => v.high));
       const y = { field: "side", type: "nominal", sort: rows.map((row) => row.side), title: null, axis: { labelFontSize: 13, ticks: false, domain: false, labelPadding: 12 } };
-      const x = (field) => ({ field, type: "quantitative", title: `time of a call (${unit})`, scale: { zero: true } });
+      const x = (field) => ({ field, type: "quantitative", title: `time of a call (${unit})`, scale: { zero: !near, nice: true } });
       const tooltip = [{ field: "side", title: "side" }, { field: "text", title: "median" }, { field: "span", title: "95 % interval" }];
       const u = popcorn.units;
       const clip = Math.max(...values.map((v) => v.high), ...rows.map((row) => [...row.raw].sort((a, b) => a - b)[Math.floor(row.raw.length * 0.95)] || 0)) * 1.05;
       return ({ css, series }) => ({
-        width: "container", height: { step: 42 }, data: { values: values.map((v) => ({ ...v, time: v.time_s * factor, lo: v.low * factor, hi: v.high * factor, text: u.time(v.time_s), span: u.between(u.time(v.low), u.time(v.high)) })) },
+        width: "container", height: Math.max(1, rows.length) * 42, data: { values: values.map((v) => ({ ...v, time: v.time_s * factor, lo: v.low * factor, hi: v.high * factor, text: u.time(v.time_s), span: u.between(u.time(v.low), u.time(v.high)) })) },
         encoding: { y },
         layer: [
           { data: { values: samples.filter((s) => s.t <= clip).map((s) => ({ ...s, time: s.t * factor })) }, mark: { type: "tick", thickness: 1.5, opacity: 0.22, height: 22 }, encoding: { y, x: x("time"), color: { value: css("--soft") } } },

@@ -35,7 +35,18 @@
     const fresh = new Set(streamed.map((row) => row.id));
     rows = found.flat().filter((row) => !fresh.has(row.id)).concat(streamed);
     if (state.version) rows = rows.filter((row) => row.version === state.version);
+    else if (state.colour !== "version") rows = newest(rows);
     rows.forEach((row) => { row.text = u.time(row.time_s); row.case = `${Object.entries(row.dims).map(([k, v]) => `${k}${v}`).join("-")}${row.layout === "contiguous" ? "" : `-${row.layout}`}`; });
+  }
+  // Of several versions of one question, the newest made.
+  function newest(some) {
+    const found = new Map();
+    for (const row of some) {
+      const key = [row.implementation, row.device, row.layout, row.scalars, row.store === "live" ? "" : row.store, ...Object.entries(row.dims).flat()].join("|");
+      const known = found.get(key);
+      if (!known || String(row.made) > String(known.made) || (row.made === known.made && row.version > known.version)) found.set(key, row);
+    }
+    return [...found.values()];
   }
   const dims = () => unique(rows.flatMap((row) => Object.keys(row.dims)));
   const good = (row) => row.outcome === "correct" && row.judgement !== "condemned";
@@ -109,7 +120,7 @@
     const base = { x: { field: "who", type: "nominal", title: null, axis: { orient: "top", labelAngle: 0, labelLimit: 160, domain: false, ticks: false } }, y: { field: "case", type: "nominal", sort: cases, title: null, axis: { labelLimit: 260, domain: false, ticks: false } } };
     const dark = document.documentElement.classList.contains("dark");
     draw((theme) => ({
-      width: "container", height: { step: 22 }, data: { values },
+      width: "container", height: Math.max(1, cases.length) * 22, data: { values },
       layer: [
         { mark: { type: "rect", cornerRadius: 3 }, encoding: { ...base, color: { condition: { test: "!isValid(datum.log)", value: theme.css("--line") }, field: "log", type: "quantitative", title: "speedup", scale: { domain: [-3, 0, 3], range: dark ? ["#4a8fb5", "#2b2a25", "#e08a2e"] : ["#2c6e91", "#f3f1ec", "#d9822b"] }, legend: { orient: "bottom", gradientLength: 220, labelExpr: "format(pow(2, datum.value), '~g') + '×'" } }, tooltip: [{ field: "case" }, { field: "who", title: "implementation" }, { field: "text", title: "speedup" }, { field: "reason" }] } },
         { mark: { type: "text", fontSize: 11 }, encoding: { ...base, text: { field: "text" }, color: { value: theme.css("--text") } } },
@@ -195,6 +206,8 @@
   const table = popcorn.table($("cases"), { label: "cases", rows: [], columns: CASE_COLUMNS, filters: [["implementation", "implementation"], ["layout", "layout"], ["outcome", "outcome"]] });
   const failures = (() => { const box = make("div", { class: "table" }); $("cases").after(box); return { box, table: popcorn.table(box, { label: "failures", rows: [], columns: FAILED, filters: [["implementation", "implementation"], ["outcome", "outcome"]] }) }; })();
 
+  const ordered = (some, axis) => [...some].sort((a, b) => a.dims[axis] - b.dims[axis] || (a.implementation < b.implementation ? -1 : 1));
+
   function view() {
     settings();
     const failed = rows.filter((row) => !good(row));
@@ -206,12 +219,12 @@
     let said = "";
     if (state.view === "curves") {
       const curve = curves().find((one) => one.key === state.curve);
-      if (curve) { lines(curve.rows, curve.axis); table.set(curve.rows); said = `${curve.rows.length} rows on this curve; error bars are 95 % intervals.`; }
+      if (curve) { lines(curve.rows, curve.axis); table.set(ordered(curve.rows, curve.axis)); said = `${curve.rows.length} rows on this curve; error bars are 95 % intervals.`; }
       else { draw(null, 0); table.set(rows); said = "No curve here yet: three sizes that differ in one dimension alone make one. The rows that there are stand below."; }
     } else if (state.view === "slices") {
       const some = sliced();
       lines(some, state.axis);
-      table.set(some);
+      table.set(ordered(some, state.axis));
       said = some.length ? `${some.length} rows in this slice.` : "No row in this slice yet.";
       const text = command();
       $("slice-command").replaceChildren(make("span", { class: "command" }, make("code", {}, text), make("button", { type: "button", class: "copy", "data-copy-text": text }, "Copy")));

@@ -13,9 +13,9 @@
     label: "models", rows: [], sort: { key: "rank", down: false }, filters: [["tier", "tier"], ["model", "model"]],
     columns: [
       { key: "rank", label: "rank", kind: "count", first: "up" }, { key: "model", label: "model" }, { key: "tier", label: "tier" },
-      { key: "pareto", label: "Pareto-optimal", kind: "count", title: "Kernels on the front of this level and variant" }, { key: "pareto_problems", label: "by problem", kind: "count", title: "Problems on which no other kernel dominates its own" },
-      { key: "correct_rate", label: "correct", kind: "share", of: "correct", out: "planned" }, { key: "fast_1", label: "faster than eager", kind: "percent" },
-      { key: "speedup_median", label: "median speedup", kind: "ratio" }, { key: "geomean_correct", label: "geomean, correct", kind: "ratio", title: "Geometric mean over correct kernels alone" }, { key: "geomean_all", label: "geomean, all", kind: "ratio", title: "Geometric mean over all planned problems, a failure counts 1×" },
+      { key: "pareto", label: "Pareto", kind: "count", title: "Kernels on the front of this level and variant" }, { key: "pareto_problems", label: "by problem", kind: "count", title: "Problems on which no other kernel dominates its own" },
+      { key: "correct_rate", label: "correct", kind: "share", of: "correct", out: "planned" }, { key: "fast_1", label: "> 1×", title: "Planned problems with a correct kernel faster than eager", kind: "percent" },
+      { key: "speedup_median", label: "median", kind: "ratio" }, { key: "geomean_correct", label: "geomean ✓", kind: "ratio", title: "Geometric mean over correct kernels alone" }, { key: "geomean_all", label: "geomean all", kind: "ratio", title: "Geometric mean over all planned problems, a failure counts 1×" },
       { key: "sol_median", label: "SOL", kind: "percent" }, { key: "energy_median", label: "energy", kind: "ratio", first: "up" }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "gpu_s", label: "device time", kind: "long" },
     ],
   });
