@@ -42,7 +42,7 @@
   function newest(some) {
     const found = new Map();
     for (const row of some) {
-      const key = [row.implementation, row.device, row.layout, row.scalars, row.store === "live" ? "" : row.store, ...Object.entries(row.dims).flat()].join("|");
+      const key = [row.implementation, row.device, row.layout, row.scalars, state.colour === "store" ? row.store : "", ...Object.entries(row.dims).flat()].join("|");
       const known = found.get(key);
       if (!known || String(row.made) > String(known.made) || (row.made === known.made && row.version > known.version)) found.set(key, row);
     }
@@ -71,7 +71,7 @@
     return counted().filter((row) => row.dims[state.axis] !== undefined && row.layout === state.layout && Object.entries(state.fixed).every(([name, size]) => String(row.dims[name]) === String(size)));
   }
 
-  const groupOf = (row) => (state.colour === "device" ? `${row.implementation} · ${row.device}` : state.colour === "version" ? `${row.implementation} · ${row.version}` : row.implementation);
+  const groupOf = (row) => (state.colour === "device" ? `${row.implementation} · ${row.device}` : state.colour === "version" ? `${row.implementation} · ${row.version}` : state.colour === "store" ? `${row.implementation} · ${row.store}` : row.implementation);
   // What the reference itself took, as a line of its own.
   function withReference(some) {
     if (state.metric !== "time_s") return some;
@@ -172,7 +172,7 @@
     const boxes = [];
     if (state.view === "curves" || state.view === "slices") {
       boxes.push(select("show", Object.entries(METRICS).map(([key, metric]) => [key, metric.label]), state.metric, (value) => { state.metric = value; view(); }));
-      boxes.push(select("colour by", [["implementation", "implementation"], ["device", "device"], ["version", "versions"]], state.colour, (value) => { state.colour = value; update(); }));
+      boxes.push(select("colour by", [["implementation", "implementation"], ["device", "device"], ["version", "versions"], ...(unique([...loaded.values()].flat().map((row) => row.store)).length > 1 ? [["store", "store"]] : [])], state.colour, (value) => { state.colour = value; update(); }));
     }
     if (state.view === "curves") {
       const found = curves();

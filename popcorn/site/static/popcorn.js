@@ -61,7 +61,7 @@ window.popcorn = (() => {
   }
 
   function select(label, options, chosen, change) {
-    const box = make("select", { onchange: (event) => change(event.target.value) });
+    const box = make("select", { "aria-label": label, onchange: (event) => change(event.target.value) });
     for (const [value, text] of options) box.append(make("option", { value, selected: value === chosen }, text));
     return make("label", {}, label, box);
   }
