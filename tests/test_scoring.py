@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 
 from popcorn.schema.verdict import OUTCOMES
 from popcorn.scoring import (
-    MODES, Attempt, dominates, failure_modes, fast_p, geometric_mean, mean_pass_at_k, mode_of, optimal, pareto_front, pass_at_k, standings,
+    MODES,
+    Attempt,
+    dominates,
+    failure_modes,
+    fast_p,
+    geometric_mean,
+    mean_pass_at_k,
+    mode_of,
+    optimal,
+    pareto_front,
+    pass_at_k,
+    standings,
 )  # fmt: skip
 
 SIGNALS = st.tuples(*[st.one_of(st.none(), st.sampled_from([0.5, 1.0, 2.0, 3.0]), st.floats(1e-9, 1e6))] * 3)

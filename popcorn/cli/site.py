@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from popcorn.site.build import Built
     from popcorn.site.gather import Source
 
-app = typer.Typer(help="The pages of every result: build, serve, publish them.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    help="The pages of every result: build, serve, publish them.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 
 To = Annotated[Path | None, typer.Option("--to", help="The folder of the site; the cache folder's site/ when left out.")]
 Stores = Annotated[
@@ -40,7 +42,7 @@ def serve_command(
 
 @app.command("publish")
 def publish_command(
-    repository: Annotated[Path, typer.Option(help="A clone of the repository.")] = Path("."),
+    repository: Annotated[Path, typer.Option(help="A clone of the repository.")] = Path(),
     branch: Annotated[str, typer.Option(help="The branch; made when there is none.")] = "gh-pages",
     folder: Annotated[str, typer.Option(help="Where in the branch.")] = ".",
     remote: Annotated[str, typer.Option(help="Where to push; nowhere when the repository has no such remote.")] = "origin",

@@ -89,7 +89,13 @@ def build(
 def _need_libraries() -> None:
     import importlib.util
 
-    needed = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python", "pygments": "pygments", "markdown_it": "markdown-it-py"}
+    needed = {
+        "jinja2": "jinja2",
+        "altair": "altair",
+        "vl_convert": "vl-convert-python",
+        "pygments": "pygments",
+        "markdown_it": "markdown-it-py",
+    }
     absent = [name for module, name in needed.items() if importlib.util.find_spec(module) is None]
     if absent:
         raise MissingTool(f"the site needs {', '.join(absent)}; run: pip install 'popcornbench[site]'")
@@ -101,7 +107,9 @@ def _check_writable(folder: Path) -> None:
         (folder / ".write").touch()
         (folder / ".write").unlink()
     except OSError as error:
-        raise UnwritableStore(f"the site cannot be written to {folder} ({error.strerror}); give a folder that can be, with --to.") from error
+        raise UnwritableStore(
+            f"the site cannot be written to {folder} ({error.strerror}); give a folder that can be, with --to."
+        ) from error
 
 
 Manifest = dict[str, dict[str, Any]]

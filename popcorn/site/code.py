@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+from typing import Any
 
 from markupsafe import Markup
 
@@ -16,11 +17,16 @@ def highlight(source: str, language: str = "python") -> Markup:
     """The text as highlighted HTML, one element a line so that lines can be numbered and linked."""
     from pygments import highlight as run
     from pygments.formatters import HtmlFormatter
-    from pygments.lexers import get_lexer_by_name
 
     python = language not in _LEXERS or "import torch" in source[:4000]
-    lexer = get_lexer_by_name("python" if python else _LEXERS[language], stripnl=False)
-    return Markup(run(clean(source[:LIMIT]), lexer, HtmlFormatter(nowrap=True)))
+    return Markup(run(clean(source[:LIMIT]), _lexer("python" if python else _LEXERS[language]), HtmlFormatter(nowrap=True)))
+
+
+@functools.cache
+def _lexer(name: str) -> Any:
+    from pygments.lexers import get_lexer_by_name
+
+    return get_lexer_by_name(name, stripnl=False)
 
 
 def lines_of(source: str, language: str = "python") -> list[Markup]:
@@ -47,11 +53,8 @@ def style() -> str:
 
 def clean(text: str) -> str:
     """Controls that would hide or reorder source text are written out: what is read is what is compiled."""
-    return "".join(_written(character) if character in _HIDDEN else character for character in text)
+    return text.translate(_HIDDEN)
 
 
-_HIDDEN = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\ufeff") | frozenset(map(chr, [*range(9), 11, 12, *range(14, 32), 127]))
-
-
-def _written(character: str) -> str:
-    return f"\\u{ord(character):04x}"
+_CONTROLS = (*range(9), 11, 12, *range(14, 32), 127, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+_HIDDEN = {number: f"\\u{number:04x}" for number in _CONTROLS}

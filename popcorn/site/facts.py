@@ -110,7 +110,9 @@ def precision(record: Record) -> Section:
     for one in record.verdict.precision[:12]:
         lead = f"{one.output[:60]}: " if several else ""
         facts += [
-            fact(f"{lead}max abs error", one.max_abs_error, words.number, f"the reference's own: {words.number(one.reference_max_abs_error)}"),
+            fact(
+                f"{lead}max abs error", one.max_abs_error, words.number, f"the reference's own: {words.number(one.reference_max_abs_error)}"
+            ),
             fact(f"{lead}mean abs error", one.mean_abs_error, words.number),
             fact(f"{lead}max rel error", one.max_rel_error, words.number),
             fact(f"{lead}mean rel error", one.mean_rel_error, words.number),
@@ -120,7 +122,12 @@ def precision(record: Record) -> Section:
         facts += [fact(f"{lead}cosine", one.cosine, lambda value: f"{value:.9g}")] if one.cosine is not None else []
     truth = record.verdict.truth_dtype
     rest = len(record.verdict.precision) - 12
-    return Section("Precision", f"verify.compare · truth in {truth or 'unknown precision'}", facts, f"{rest} more outputs are in the raw JSON" if rest > 0 else None)
+    return Section(
+        "Precision",
+        f"verify.compare · truth in {truth or 'unknown precision'}",
+        facts,
+        f"{rest} more outputs are in the raw JSON" if rest > 0 else None,
+    )
 
 
 def memory(record: Record) -> Section:
@@ -150,7 +157,9 @@ def launches(record: Record) -> Section:
         fact("own code's share of it", told.custom_share, words.percent, unknown=told.track_reason or told.reason),
         fact("track", told.track, note=told.track_reason, unknown=told.track_reason or told.reason),
     ]
-    facts += [Fact(one.name[:90], words.time(one.time_s), f"{one.launches} ×{', library' if one.library else ''}") for one in told.breakdown[:10]]
+    facts += [
+        Fact(one.name[:90], words.time(one.time_s), f"{one.launches} ×{', library' if one.library else ''}") for one in told.breakdown[:10]
+    ]
     return Section("Launches and fusion", f"measure.launches · {told.source or 'no source'}", facts)
 
 
@@ -182,7 +191,9 @@ def roofline(record: Record) -> Section:
         fact("achieved bandwidth", told.bandwidth_bytes_per_s, lambda v: words.rate(v, "B"), "least bytes / time", told.reason),
         fact("peak bandwidth", told.peak_bandwidth_bytes_per_s, lambda v: words.rate(v, "B"), source, told.reason),
         fact("achieved compute", told.flop_per_s, lambda v: words.rate(v, "FLOP"), "declared flops / time", told.reason),
-        fact("peak compute", told.peak_flop_per_s, lambda v: words.rate(v, "FLOP"), f"{source}, {record.case.precision}, dense", told.reason),
+        fact(
+            "peak compute", told.peak_flop_per_s, lambda v: words.rate(v, "FLOP"), f"{source}, {record.case.precision}, dense", told.reason
+        ),
         fact("arithmetic intensity", told.arithmetic_intensity, lambda v: f"{words.number(v)} FLOP/B", unknown=told.reason),
         fact("ridge point", told.ridge_flop_per_byte, lambda v: f"{words.number(v)} FLOP/B", unknown=told.reason),
         *(fact(f"{name} pipe", value, lambda v: words.rate(v, "FLOP")) for name, value in sorted(rates.items())),
@@ -229,11 +240,21 @@ def stages(record: Record) -> Section:
     """Build, queue, work."""
     build, made = record.build, record.provenance
     facts = [
-        fact("build", build.build_s, words.time, "from the cache" if build.cached else build.tier and f"headers: {build.tier}", build.reason or "nothing is built for this language"),
+        fact(
+            "build",
+            build.build_s,
+            words.time,
+            "from the cache" if build.cached else build.tier and f"headers: {build.tier}",
+            build.reason or "nothing is built for this language",
+        ),
         Fact("build lane", f"{words.time(made.build_lane.queue_s)} queued, {words.time(made.build_lane.run_s)} at work"),
         Fact("device lane", f"{words.time(made.device_lane.queue_s)} queued, {words.time(made.device_lane.run_s)} at work"),
         fact("from asking to record", made.wall_s, words.long_time),
-        Fact("made", words.date(made.made) + " UTC", f"Popcorn {made.harness}{', ' + made.git_sha[:10] if made.git_sha else ''} · {made.engine}"),
+        Fact(
+            "made",
+            words.date(made.made) + " UTC",
+            f"Popcorn {made.harness}{', ' + made.git_sha[:10] if made.git_sha else ''} · {made.engine}",
+        ),
         fact("seed commitment", made.seed_commitment and made.seed_commitment[:16] + "…", note="made before the kernel ran"),
     ]
     return Section("Stages", "worker.lanes", facts)
@@ -260,7 +281,9 @@ def headline(record: Record) -> str:
     """One sentence: how good, or what went wrong."""
     told = record.measurement.timing
     if told is None:
-        return record.verdict.reason or ("correct; no time was taken" if record.verdict.correct else words.outcome_word(record.verdict.outcome))
+        return record.verdict.reason or (
+            "correct; no time was taken" if record.verdict.correct else words.outcome_word(record.verdict.outcome)
+        )
     if told.control.fit is False:
         return f"{words.ratio(told.speedup.value)} against eager, unproven: the machine was not fit to measure"
     tail = {"faster": "faster than eager", "slower": "the speed of eager", "no difference": "eager: no difference that can be told"}

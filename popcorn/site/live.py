@@ -62,9 +62,10 @@ def follow(port: int = PORT, timeout_s: float = 60.0) -> Iterator[Event]:
             if not line.strip():
                 if kind == "record":
                     yield Event("record", _record(data))
-                elif kind in ("hello", "done"):
-                    yield Event(kind)
-                if kind == "done":
+                elif kind == "hello":
+                    yield Event("hello")
+                elif kind == "done":
+                    yield Event("done")
                     return
                 kind, data = "message", b""
             elif name == b"event":

@@ -47,7 +47,9 @@ def environment() -> Any:
     from popcorn.site import words
     from popcorn.site.embedding import embed
 
-    made = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     names = (
         "time", "ratio", "size", "percent", "energy", "whole", "number", "money", "date", "long_time", "times", "sampled", "outcome_word",
         "outcome_group", "outcome_mark", "file_name", "count",

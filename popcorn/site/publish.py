@@ -64,7 +64,9 @@ def publish(site: Path, repository: Path, branch: str = "gh-pages", folder: str 
             # somebody was faster: theirs first, then ours anew
             _git(tree, "fetch", "--quiet", target, branch)
             _git(tree, "reset", "--quiet", "--hard", "FETCH_HEAD")
-    raise UnwritableStore(f"{target}/{branch} moved on {TRIES} times while this was pushed, or refuses it; try again, or push {branch} by hand.")
+    raise UnwritableStore(
+        f"{target}/{branch} moved on {TRIES} times while this was pushed, or refuses it; try again, or push {branch} by hand."
+    )
 
 
 def watch(
@@ -81,7 +83,9 @@ def watch(
             result = publish(site, repository, branch, folder, remote)
             if result.commit:
                 commits += 1
-                said(f"{built.made} pages made, {result.changed} files changed, commit {result.commit[:10]}{' pushed' if result.pushed else ''}")
+                said(
+                    f"{built.made} pages made, {result.changed} files changed, commit {result.commit[:10]}{' pushed' if result.pushed else ''}"
+                )
         except UnwritableStore as error:
             said(f"not published this time: {error}")
         done += 1

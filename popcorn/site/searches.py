@@ -1,8 +1,8 @@
 """Searches as the pages read them: three optional files a search, documented in docs/site.md. Unknown fields are left alone.
 
-    <folder>/<search id>/search.json        one object: problem, model, method, started, baseline_time_s, axes
-    <folder>/<search id>/candidates.jsonl   one object a candidate, in the order evaluated
-    <folder>/<search id>/prompts.jsonl      one object a prompt of the meta-prompt evolution
+<folder>/<search id>/search.json        one object: problem, model, method, started, baseline_time_s, axes
+<folder>/<search id>/candidates.jsonl   one object a candidate, in the order evaluated
+<folder>/<search id>/prompts.jsonl      one object a prompt of the meta-prompt evolution
 """
 
 import json
@@ -58,7 +58,9 @@ class Search:
             speedup = number(one.get("speedup")) if one.get("outcome", "correct") == "correct" else None
             if speedup is not None and (best is None or speedup > best):
                 best, holder = speedup, one["id"]
-            rows.append({"evaluation": one["evaluation"], "cost_usd": number(one.get("cost_usd")), "best": best, "id": holder, "speedup": speedup})
+            rows.append(
+                {"evaluation": one["evaluation"], "cost_usd": number(one.get("cost_usd")), "best": best, "id": holder, "speedup": speedup}
+            )
         return rows
 
     def lineage(self) -> list[str]:

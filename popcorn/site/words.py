@@ -32,7 +32,7 @@ _MARKS: dict[Group, str] = {"correct": "✓", "wrong": "✕", "compile_fail": "�
 
 def outcome_word(outcome: str | None) -> str:
     """An outcome for people."""
-    return OUTCOMES.get(outcome or "", "nothing submitted" if outcome is None else str(outcome))  # type: ignore[call-overload]
+    return OUTCOMES.get(outcome or "", "nothing submitted" if outcome is None else str(outcome))
 
 
 def outcome_group(outcome: str | None) -> str:

@@ -199,3 +199,20 @@ def test_a_long_answer_can_be_read_in_pieces(tmp_path):
     with opened(store) as tables:
         pieces = [[row[0] for row in piece.rows] for piece in tables.stream("SELECT id FROM records ORDER BY id", size=3)]
     assert pieces == [["r0", "r1", "r2"], ["r3", "r4", "r5"], ["r6"]]
+
+
+def test_a_large_store_becomes_a_table_in_several_processes_with_the_same_rows(tmp_path, monkeypatch):
+    store = Store(tmp_path / "records")
+    store.extend(
+        [
+            make_record(outcome, f"2025-0{1 + n % 9}-01T00:00:00.{n:06d}+00:00", id=f"r{n}")
+            for n, outcome in enumerate(["correct", "crash"] * 9)
+        ]
+    )
+    expected = query("SELECT * FROM records ORDER BY id", store).rows
+    broken = next(store.folder.glob("*/*.jsonl"))
+    broken.write_bytes(broken.read_bytes() + b'{"schema_version":1,"id":"x","subject":{"problem":"p"}}\n')
+    monkeypatch.setattr("popcorn.records.tables.WORTH_BYTES", 0)
+    again = Store(store.folder)
+    assert query("SELECT * FROM records ORDER BY id", again).rows == expected
+    assert [sentence for sentence in again.warnings if "not a record" in sentence or "breaks the schema" in sentence]

@@ -50,7 +50,11 @@ def measured(time_s: float, speedup: float, sol: float | None, energy: float | N
     """Everything else about it."""
     whole = make_measurement(timed(time_s, speedup, fit=fit))
     roof = whole.roofline.model_copy(update={"sol": sol, "sol_source": "model" if sol is not None else None, "sol_model": sol})
-    joules = Energy(energy_j=1e-3, baseline_energy_j=2e-3, ratio=energy, source="nvml") if energy else Energy(reason="the call is too short for the counter")
+    joules = (
+        Energy(energy_j=1e-3, baseline_energy_j=2e-3, ratio=energy, source="nvml")
+        if energy
+        else Energy(reason="the call is too short for the counter")
+    )
     return whole.model_copy(update={"roofline": roof, "energy": joules})
 
 
@@ -66,7 +70,9 @@ def evaluation(problem: str, outcome: str, day: int, **changes) -> Record:
 def extremes() -> list[Record]:
     """Every outcome, then what stretches a page."""
     found = [evaluation("original/L1/36", outcome, day, name=f"{outcome}.cu") for day, outcome in enumerate(OUTCOMES)]
-    nothing = Measurement(timing=timed(9.6e-6, 2.0).model_copy(update={"compiled": None, "speedup_compiled": None, "compiled_reason": "torch.compile failed"}))
+    nothing = Measurement(
+        timing=timed(9.6e-6, 2.0).model_copy(update={"compiled": None, "speedup_compiled": None, "compiled_reason": "torch.compile failed"})
+    )
     found += [
         evaluation("original/L1/36", "correct", 20, name="unknown.cu", measurement=nothing, source=None),
         evaluation("original/L1/36", "correct", 21, name="instant.cu", measurement=measured(1e-9, 1e6, 1.0)),
@@ -90,17 +96,32 @@ def sweep(problems: int = 6, seed: int = 1) -> tuple[list[Record], list[Run]]:
     for variant in ("popcorn", "original"):
         for level in (1, 2, 3, 4):
             for number in range(1, problems + 1):
-                asked = [(model, tier, skill * gain / (0.75 + level / 4), gain_speed) for model, (skill, gain_speed) in skills.items() for tier, gain in tiers.items()]
+                asked = [
+                    (model, tier, skill * gain / (0.75 + level / 4), gain_speed)
+                    for model, (skill, gain_speed) in skills.items()
+                    for tier, gain in tiers.items()
+                ]
                 asked += [("evolve", "search", 0.95, 2.4)] if number in (1, 2, 10) else []
                 for model, tier, chance_of, typical in asked:
                     day += 1
                     problem = f"{variant}/L{level}/{number}"
                     good = chance.random() < chance_of
-                    outcome = "correct" if good else chance.choice(["wrong_values", "compile_error", "timeout", "runtime_error", "cheated", "wrong_shape"])
+                    outcome = (
+                        "correct"
+                        if good
+                        else chance.choice(["wrong_values", "compile_error", "timeout", "runtime_error", "cheated", "wrong_shape"])
+                    )
                     speedup = math.exp(chance.gauss(math.log(typical), 0.5))
                     measurement = measured(chance.uniform(5e-6, 2e-3), speedup, min(0.97, max(0.02, chance.gauss(0.35 + 0.12 * math.log(speedup), 0.15))), chance.uniform(0.3, 1.2) if level >= 3 else None)  # fmt: skip
                     record = evaluation(problem, outcome, day, name=f"{model}.py", **({"measurement": measurement} if good else {}))
-                    run = make_run(f"l{level}-{variant}-{number}-{model}-{tier}", problem, model, tier, record, turns=1 if tier == "single" else chance.randint(2, 8))
+                    run = make_run(
+                        f"l{level}-{variant}-{number}-{model}-{tier}",
+                        problem,
+                        model,
+                        tier,
+                        record,
+                        turns=1 if tier == "single" else chance.randint(2, 8),
+                    )
                     records.append(record)
                     runs.append(run)
     runs.append(make_run("no-kernel", "popcorn/L1/1", "cirrus-mini", "default", None, ended_by="turns"))
@@ -108,7 +129,9 @@ def sweep(problems: int = 6, seed: int = 1) -> tuple[list[Record], list[Run]]:
     return records, runs
 
 
-def make_run(name: str, problem: str, model: str, tier: str, record: Record | None, turns: int = 4, ended_by: str | None = "submit", text: str = "") -> Run:
+def make_run(
+    name: str, problem: str, model: str, tier: str, record: Record | None, turns: int = 4, ended_by: str | None = "submit", text: str = ""
+) -> Run:
     """A run whose last turn submits."""
     made = []
     for index in range(1, turns + 1):
@@ -145,16 +168,26 @@ def library(op: str = "rms_norm", versions: tuple[str, ...] = ("2.11.0+cu130",))
                 for name, gain in (("popcorn", 3.1), ("liger", 2.4)):
                     time_s = slow * (3e-6 + moved / (3.6e12 * gain / 3.3))
                     speedup = gain * (0.6 if rows < 100 else 1.0)
-                    outcome = "out_of_memory" if rows == 32768 and name == "liger" and precision == "float32" else "rejected" if layout == "sliced" and name == "liger" else "correct"
+                    outcome = (
+                        "out_of_memory"
+                        if rows == 32768 and name == "liger" and precision == "float32"
+                        else "rejected"
+                        if layout == "sliced" and name == "liger"
+                        else "correct"
+                    )
                     whole = measured(time_s, speedup, min(0.95, moved / 4.6e12 * slow / time_s))
                     roof = Roofline(
                         sol=whole.roofline.sol, sol_source="model", min_bytes=moved, flops=4.0 * rows * width, bandwidth_bytes_per_s=moved / time_s, flop_per_s=4.0 * rows * width / time_s,
                         peak_bandwidth_bytes_per_s=4.6e12 / slow, peak_flop_per_s=6e13 / slow,
                     )  # fmt: skip
-                    measurement = whole.model_copy(update={"roofline": roof, "memory": Memory(peak_bytes=int(moved / 2), baseline_peak_bytes=int(moved), ratio=0.5)})
+                    measurement = whole.model_copy(
+                        update={"roofline": roof, "memory": Memory(peak_bytes=int(moved / 2), baseline_peak_bytes=int(moved), ratio=0.5)}
+                    )
                     case = Case(dims={"R": rows, "D": width}, precision=precision, layout=layout, scalars={"eps": 1e-6})
                     subject = Subject(problem=op, problem_hash="f" * 16, implementation=name, language="cpp")
-                    verdict = Verdict(outcome=outcome, reason=None if outcome == "correct" else f"{name} needs more than there is {HOSTILE}")
+                    verdict = Verdict(
+                        outcome=outcome, reason=None if outcome == "correct" else f"{name} needs more than there is {HOSTILE}"
+                    )
                     found.append(make_record(
                         outcome, "2025-11-20T10:00:00.000000+00:00", id=identity(op, name, case.id, machine.id, torch), kind="op", subject=subject, case=case, verdict=verdict,
                         machine=machine.model_copy(update={"torch": torch}), measurement=measurement if outcome == "correct" else Measurement(),
@@ -166,10 +199,27 @@ def write_search(folder: Path, evaluations: int = 120, seed: int = 3, record_id:
     """An evolution with two axes; some lines say NaN, one is torn."""
     chance = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "search.json").write_text(json.dumps({"problem": "popcorn/L1/1", "model": "aster-2", "method": f"MAP-Elites {HOSTILE}", "started": "2025-11-29T10:00:00Z", "axes": ["memory pattern", "parallelism"]}))
+    (folder / "search.json").write_text(
+        json.dumps(
+            {
+                "problem": "popcorn/L1/1",
+                "model": "aster-2",
+                "method": f"MAP-Elites {HOSTILE}",
+                "started": "2025-11-29T10:00:00Z",
+                "axes": ["memory pattern", "parallelism"],
+            }
+        )
+    )
     rows: list[dict] = []
     for n in range(1, evaluations + 1):
-        parent = max(chance.sample(rows, min(4, len(rows))), key=lambda row: row["speedup"] if isinstance(row["speedup"], float) and row["speedup"] == row["speedup"] else 0.0) if rows else None
+        parent = (
+            max(
+                chance.sample(rows, min(4, len(rows))),
+                key=lambda row: row["speedup"] if isinstance(row["speedup"], float) and row["speedup"] == row["speedup"] else 0.0,
+            )
+            if rows
+            else None
+        )
         good = chance.random() < 0.7
         speedup = max(0.2, (parent["speedup"] or 0.8 if parent else 0.8) + chance.gauss(0.03, 0.18)) if good else None
         rows.append({"id": f"c{n}", "parents": [parent["id"]] if parent else [], "evaluation": n, "generation": n // 10, "island": n % 3, "operator": chance.choice(["mutate", "cross", "template"]) if parent else "seed",
@@ -178,7 +228,16 @@ def write_search(folder: Path, evaluations: int = 120, seed: int = 3, record_id:
     rows[7]["speedup"] = float("nan")
     lines = [json.dumps(row) for row in rows]
     (folder / "candidates.jsonl").write_text("\n".join([*lines, '{"id": "torn']) + "\n")
-    prompts = [{"id": f"p{n}", "parent": f"p{n - 1}" if n else None, "text": f"Improve the kernel. {HOSTILE} {EXOTIC}", "uses": 40, "best": 1.5 + n} for n in range(3)]
+    prompts = [
+        {
+            "id": f"p{n}",
+            "parent": f"p{n - 1}" if n else None,
+            "text": f"Improve the kernel. {HOSTILE} {EXOTIC}",
+            "uses": 40,
+            "best": 1.5 + n,
+        }
+        for n in range(3)
+    ]
     (folder / "prompts.jsonl").write_text("\n".join(map(json.dumps, prompts)))
 
 
@@ -194,6 +253,9 @@ def fill(folder: Path, problems: int = 6) -> Store:
         write_run(run, folder / "runs" / "l12_default")
     long = make_run("long", "original/L1/36", "aster-2", "default", odd[0], turns=500)
     write_run(long, folder / "runs")
-    write_run(make_run("talkative", "original/L1/36", "borealis-large", "all", odd[1], turns=2, text="thinking </script> 🍿 " * 90_000), folder / "runs")
+    write_run(
+        make_run("talkative", "original/L1/36", "borealis-large", "all", odd[1], turns=2, text="thinking </script> 🍿 " * 90_000),
+        folder / "runs",
+    )
     write_search(folder / "searches" / "ae-1", record_id=records[0].id)
     return store

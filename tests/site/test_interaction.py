@@ -67,7 +67,7 @@ def test_the_leaderboard_shows_the_standings_of_scoring_for_each_level(opened, s
 def test_hovering_a_point_of_the_front_names_the_run_and_a_click_opens_it(opened):
     page = opened("index.html")
     page.wait_for_selector("#front .mark-symbol path")
-    point = page.locator("#front .mark-symbol path").last
+    point = page.locator("#front .layer_1_marks path").last
     point.hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     told = page.locator("#vg-tooltip-element").inner_text()
@@ -141,7 +141,10 @@ def fake_fill(records):
 def streamed():
     """Three fresh rows of an implementation that the store does not have."""
     rows = [one for one in library() if one.verdict.correct and one.case.precision == "bfloat16" and one.machine.kind == "cuda"][:3]
-    return [one.model_copy(update={"id": identity("live", one.id), "subject": one.subject.model_copy(update={"implementation": "brand_new"})}) for one in rows]
+    return [
+        one.model_copy(update={"id": identity("live", one.id), "subject": one.subject.model_copy(update={"implementation": "brand_new"})})
+        for one in rows
+    ]
 
 
 def test_a_page_follows_a_fill_and_remembers_its_port(opened, site):

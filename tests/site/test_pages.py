@@ -131,7 +131,13 @@ def test_a_run_of_500_turns_stays_small_and_its_turns_open(opened, site):
     assert "submit_kernel" in page.locator("#turn-500 summary").inner_text() and "FINAL" in page.locator("#turn-500 summary").inner_text()
     assert "Turn 499" in last.inner_text() and page.evaluate("window.hacked") is None
     summary = page.locator("#turn-2 summary").inner_text()
-    assert "23.0 s" in summary and "7.30 s model" in summary and "12.5 s tools" in summary and "2.50 s queued" in summary and "out 492" in summary
+    assert (
+        "23.0 s" in summary
+        and "7.30 s model" in summary
+        and "12.5 s tools" in summary
+        and "2.50 s queued" in summary
+        and "out 492" in summary
+    )
 
 
 def test_two_megabytes_of_reasoning_lie_beside_the_page(opened, site):

@@ -40,7 +40,14 @@ def test_a_delivered_name_cannot_leave_its_string(name):
     assert "<" not in deliver(name, "</script>") and deliver(name, 1).startswith("popcorn.deliver(")
 
 
-@given(st.lists(st.fixed_dictionaries({"a": st.one_of(st.none(), st.sampled_from(["x", "y"])), "b": st.one_of(st.none(), st.floats(1e-9, 1e9), st.integers(0, 9))}), max_size=40))
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"a": st.one_of(st.none(), st.sampled_from(["x", "y"])), "b": st.one_of(st.none(), st.floats(1e-9, 1e9), st.integers(0, 9))}
+        ),
+        max_size=40,
+    )
+)
 def test_columns_lead_back_to_rows(rows):
     made = columnar(rows, ("a", "b"))
 

@@ -14,7 +14,14 @@ def rows(attempts: Sequence[Attempt]) -> Rows:
     for one in sorted(fit, key=lambda one: one.speedup or 0.0):
         best[one.model, one.problem] = one
     return [
-        {"level": f"L{one.level}", "variant": one.variant, "model": one.model, "problem": one.problem, "speedup": one.speedup, "sol": one.sol}
+        {
+            "level": f"L{one.level}",
+            "variant": one.variant,
+            "model": one.model,
+            "problem": one.problem,
+            "speedup": one.speedup,
+            "sol": one.sol,
+        }
         for one in best.values()
     ]
 

@@ -26,9 +26,20 @@ def plot(table: Rows) -> Any:
     import altair as alt
 
     tier = alt.X("tier:N", sort=list(TIERS), title=None, axis=alt.Axis(labelAngle=0))
-    tips = ["model:N", "tier:N", "level:N", "variant:N", alt.Tooltip("correct_rate:Q", format=".1%"), alt.Tooltip("speedup_median:Q", format=".3g")]
+    tips = [
+        "model:N",
+        "tier:N",
+        "level:N",
+        "variant:N",
+        alt.Tooltip("correct_rate:Q", format=".1%"),
+        alt.Tooltip("speedup_median:Q", format=".3g"),
+    ]
     source = alt.Data(values=table)
-    shared = alt.Chart(source).mark_line(point=alt.OverlayMarkDef(filled=True, size=45)).encode(tier, alt.Color("model:N"), alt.StrokeDash("variant:N"), tooltip=tips)
+    shared = (
+        alt.Chart(source)
+        .mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
+        .encode(tier, alt.Color("model:N"), alt.StrokeDash("variant:N"), tooltip=tips)
+    )
     rate = shared.encode(alt.Y("correct_rate:Q", title="correct", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])))
     speed = shared.encode(alt.Y("speedup_median:Q", title="median speedup", axis=alt.Axis(format="~g")))
     panels = [part.properties(width=150, height=140).facet(column=alt.Column("level:N", title=None)) for part in (rate, speed)]

@@ -23,8 +23,10 @@ def plot(table: Rows) -> Any:
     up = alt.Y("tier:N", title=None, sort=["single", "default", "all"])
     source = alt.Data(values=table)
     box = alt.Chart(source).mark_boxplot(size=16, opacity=0.35, outliers=False, color="#8a857a").encode(across, up)
-    dots = alt.Chart(source).mark_circle(size=32, opacity=0.7).encode(
-        across, up, alt.Color("model:N"), tooltip=["model:N", "tier:N", "problem:N", alt.Tooltip("sol:Q", format=".1%")]
+    dots = (
+        alt.Chart(source)
+        .mark_circle(size=32, opacity=0.7)
+        .encode(across, up, alt.Color("model:N"), tooltip=["model:N", "tier:N", "problem:N", alt.Tooltip("sol:Q", format=".1%")])
     )
     return alt.layer(box, dots).properties(width=520, height=alt.Step(46))
 

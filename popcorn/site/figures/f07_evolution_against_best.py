@@ -33,8 +33,10 @@ def plot(table: Rows) -> Any:
     values = [row[name] for row in table for name in ("evolution", "other")]
     span = [min(*values, 1.0) * 0.8, max(*values, 1.0) * 1.25]
     scale = alt.Scale(type="log", domain=span)
-    line = alt.Chart(alt.Data(values=[{"x": one} for one in span])).mark_line(strokeDash=[4, 4], color="#8a857a").encode(
-        alt.X("x:Q", scale=scale), alt.Y("x:Q", scale=scale)
+    line = (
+        alt.Chart(alt.Data(values=[{"x": one} for one in span]))
+        .mark_line(strokeDash=[4, 4], color="#8a857a")
+        .encode(alt.X("x:Q", scale=scale), alt.Y("x:Q", scale=scale))
     )
     dots = alt.Chart(alt.Data(values=table)).mark_point(filled=True, size=70).encode(
         alt.X("other:Q", title="best speedup of any agent", scale=scale, axis=alt.Axis(format="~g")),

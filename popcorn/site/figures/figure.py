@@ -125,12 +125,29 @@ def front_chart(rows: Rows, x: str, x_title: str, log_x: bool = False) -> Any:
     import altair as alt
 
     data = alt.Data(values=rows)
-    tips = [alt.Tooltip("model:N"), alt.Tooltip("tier:N"), alt.Tooltip("problem:N"), alt.Tooltip("speedup:Q", format=".3g"), alt.Tooltip(f"{x}:Q", format=".3g"), alt.Tooltip("run:N")]
+    tips = [
+        alt.Tooltip("model:N"),
+        alt.Tooltip("tier:N"),
+        alt.Tooltip("problem:N"),
+        alt.Tooltip("speedup:Q", format=".3g"),
+        alt.Tooltip(f"{x}:Q", format=".3g"),
+        alt.Tooltip("run:N"),
+    ]
     across = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log") if log_x else alt.Scale(domain=[0, 1]))
     up = alt.Y("speedup:Q", title="speedup over eager", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"))
     points = alt.Chart().mark_point(filled=True, size=55).encode(
         across, up, alt.Color("model:N", title="model"), alt.Shape("variant:N", title="variant"), tooltip=tips,
         opacity=alt.condition("datum.front", alt.value(0.95), alt.value(0.3)),
     )  # fmt: skip
-    line = alt.Chart().mark_line(interpolate="step-before", strokeWidth=1.5, opacity=0.7, color="#8a857a").transform_filter("datum.front").encode(across, up, strokeDash=alt.StrokeDash("variant:N", title="variant"))
-    return alt.layer(line, points, data=data).properties(width=230, height=230).facet(facet=alt.Facet("level:N", title=None), columns=2).resolve_scale(x="independent" if log_x else "shared")
+    line = (
+        alt.Chart()
+        .mark_line(interpolate="step-before", strokeWidth=1.5, opacity=0.7, color="#8a857a")
+        .transform_filter("datum.front")
+        .encode(across, up, strokeDash=alt.StrokeDash("variant:N", title="variant"))
+    )
+    return (
+        alt.layer(line, points, data=data)
+        .properties(width=230, height=230)
+        .facet(facet=alt.Facet("level:N", title=None), columns=2)
+        .resolve_scale(x="independent" if log_x else "shared")
+    )

@@ -23,7 +23,12 @@ def pages(found: Gathered, tables: Mapping[str, Tables]) -> Iterator[Page]:
             rows = differences(tables[before], tables[after])
             pairs.append({"before": before, "after": after, "rows": rows[:LISTED], "left_out": max(0, len(rows) - LISTED)})
     models = sorted({(one.model, one.tier) for one in found.attempts})
-    values = {"runs": len(found.runs), "models": [{"model": model, "tier": tier} for model, tier in models], "pairs": pairs, "stores": stores}
+    values = {
+        "runs": len(found.runs),
+        "models": [{"model": model, "tier": tier} for model, tier in models],
+        "pairs": pairs,
+        "stores": stores,
+    }
     yield simple("compare.html", "compare.html", digest(values), **values)
 
 
@@ -41,4 +46,7 @@ def differences(before: Tables, after: Tables) -> list[dict[str, Any]]:
             "ratio": b["time_s"] / a["time_s"] if timed else None, "apart": timed and (b["low_s"] > a["high_s"] or b["high_s"] < a["low_s"]),
             "link": link_of(b) if b["kind"] == "evaluation" else None,
         })  # fmt: skip
-    return sorted(found, key=lambda row: (row["before"] == row["after"], not row["apart"], -abs((row["ratio"] or 1.0) - 1), row["problem"], row["case"]))
+    return sorted(
+        found,
+        key=lambda row: (row["before"] == row["after"], not row["apart"], -abs((row["ratio"] or 1.0) - 1), row["problem"], row["case"]),
+    )

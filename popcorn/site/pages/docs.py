@@ -1,6 +1,7 @@
 """The documentation as pages of the same site, from docs/*.md of a checkout."""
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,20 @@ from popcorn.site.gather import digest
 from popcorn.site.page import Files, Page, show, simple
 
 FOLDER = Path(popcorn.__file__).parent.parent / "docs"
-ORDER = ("quickstart", "measuring", "fairness", "library", "adding", "toolchain", "site", "architecture", "columns", "cli", "dependencies", "log")
+ORDER = (
+    "quickstart",
+    "measuring",
+    "fairness",
+    "library",
+    "adding",
+    "toolchain",
+    "site",
+    "architecture",
+    "columns",
+    "cli",
+    "dependencies",
+    "log",
+)
 
 
 def pages() -> Iterator[Page]:
@@ -60,7 +74,7 @@ def markdown(text: str) -> tuple[str, list[dict[str, str]]]:
     made = MarkdownIt("commonmark", {"html": False, "highlight": _highlight}).enable("table").enable("strikethrough")
     tokens = made.parse(text)
     headings = []
-    for token, inner in zip(tokens, tokens[1:], strict=False):
+    for token, inner in itertools.pairwise(tokens):
         if token.type == "heading_open":
             anchor = re.sub(r"[^\w\- ]", "", inner.content.lower()).replace(" ", "-")
             token.attrSet("id", anchor)
@@ -72,7 +86,9 @@ def markdown(text: str) -> tuple[str, list[dict[str, str]]]:
                 child.attrSet("href", _target(str(child.attrGet("href"))))
     html = str(made.renderer.render(tokens, made.options, {}))
     html = html.replace("<pre>", '<pre tabindex="0">')
-    return html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>').replace("</table>", "</table></div>"), headings
+    return html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>').replace(
+        "</table>", "</table></div>"
+    ), headings
 
 
 def _target(href: str) -> str:

@@ -20,7 +20,9 @@ SAMPLES = 240
 def pages(found: Gathered) -> Iterator[Page]:
     """The list, then one page a record."""
     pieces = max(1, -(-len(found.evaluations) // PIECE))
-    yield simple("evaluations.html", "evaluations.html", digest(pieces, len(found.evaluations)), pieces=pieces, total=len(found.evaluations))
+    yield simple(
+        "evaluations.html", "evaluations.html", digest(pieces, len(found.evaluations)), pieces=pieces, total=len(found.evaluations)
+    )
     others: dict[tuple[str, str], list[str]] = {}
     for row in found.evaluations:
         others.setdefault((row["problem"], row["problem_hash"]), []).append(row["id"])
@@ -42,7 +44,10 @@ def render_record(path: str, about: dict[str, Any], others: int, rows: dict[str,
     record = unflatten(rows[about["id"]])
     raw = path.removesuffix(".html") + ".json"
     html = show("record.html", path, raw=raw.rpartition("/")[2], others=others, **about_record(record), judged=about)
-    return {path: html, raw: json.dumps(finite(record.model_dump(mode="json")), indent=1, ensure_ascii=False).encode("utf-8", "replace").decode()}
+    return {
+        path: html,
+        raw: json.dumps(finite(record.model_dump(mode="json")), indent=1, ensure_ascii=False).encode("utf-8", "replace").decode(),
+    }
 
 
 def about_record(record: Record) -> dict[str, Any]:
@@ -73,5 +78,13 @@ def times(record: Record) -> list[dict[str, Any]]:
     for name, side in sides.items():
         if side is not None:
             raw = [call for launch in side.blocks_s for block in launch for call in block]
-            rows.append({"side": name, "time_s": side.time_s, "low": side.low_s, "high": side.high_s, "raw": raw[:: max(1, -(-len(raw) // SAMPLES))]})
+            rows.append(
+                {
+                    "side": name,
+                    "time_s": side.time_s,
+                    "low": side.low_s,
+                    "high": side.high_s,
+                    "raw": raw[:: max(1, -(-len(raw) // SAMPLES))],
+                }
+            )
     return rows

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from popcorn.site import code, words
+from popcorn.site.embedding import columnar
 from popcorn.site.gather import Gathered, Row, digest, domain_of, title_of
 from popcorn.site.page import Files, Page, show, simple
 from popcorn.site.pages.shared import EVALUATION_COLUMNS, evaluation_row, run_row
-from popcorn.site.embedding import columnar
 
 LISTED = 3000
 """Evaluations that a problem's page lists; older ones are in the list of all."""

@@ -36,7 +36,12 @@ def run_page(one: RunRow) -> Page:
     """The page of one run."""
     path = f"runs/{words.file_name(one.run.id)}.html"
     row = one.record or {}
-    about = {"id": row.get("id"), "judgement": row.get("judgement"), "judgement_evidence": row.get("judgement_evidence"), "store": one.store}
+    about = {
+        "id": row.get("id"),
+        "judgement": row.get("judgement"),
+        "judgement_evidence": row.get("judgement_evidence"),
+        "store": one.store,
+    }
     seen = digest(one.stamp, about, one.mode, one.optimal)
     records = ((one.store, row["id"]),) if row else ()
     return Page(path, seen, functools.partial(render_run, path, one.path, about, one.mode, one.optimal), records)
@@ -47,7 +52,7 @@ def render_run(path: str, file: Path, about: dict[str, Any], mode: str | None, o
     run = read_run(file)
     stem = path.removesuffix(".html")
     writer = _Texts(stem)
-    bodies = [writer.turn(turn, run.language) for turn in run.turns]
+    bodies = [writer.turn(turn) for turn in run.turns]
     inline = _inline(bodies)
     for start in range(inline, len(bodies), INLINE):
         writer.files[f"{stem}/turns-{start}.js"] = deliver(f"turns-{start}", bodies[start : start + INLINE])
@@ -64,7 +69,7 @@ def render_run(path: str, file: Path, about: dict[str, Any], mode: str | None, o
     }  # fmt: skip
     about_it = about_record(record) if record else {"record": None, "sections": [], "times": [], "headline": words.outcome_word(None)}
     html = show("run.html", path, **{**about_it, **values})
-    return {path: html, f"{stem}.json": _raw(run), **writer.files}
+    return {path: html, f"{stem}.json": run.model_dump_json(indent=1), **writer.files}
 
 
 def heads(run: Run, inline: int) -> list[dict[str, Any]]:
@@ -85,7 +90,11 @@ def timeline(run: Run) -> list[dict[str, Any]]:
         llm, queue = turn.llm_s or 0.0, turn.queue_s or 0.0
         tools = max(0.0, (turn.tool_s or 0.0) - queue)
         rest = max(0.0, turn.wall_s - llm - tools - queue) if turn.wall_s is not None else 0.0
-        rows += [{"turn": turn.index, "part": part, "s": value} for part, value in (("model", llm), ("tools", tools), ("queue", queue), ("other", rest)) if value]
+        rows += [
+            {"turn": turn.index, "part": part, "s": value}
+            for part, value in (("model", llm), ("tools", tools), ("queue", queue), ("other", rest))
+            if value
+        ]
     return rows
 
 
@@ -116,7 +125,7 @@ class _Texts:
         self.stem = stem
         self.files: Files = {}
 
-    def turn(self, turn: Turn, language: str) -> str:
+    def turn(self, turn: Turn) -> str:
         calls = []
         for place, call in enumerate(turn.calls):
             text = kernel_of(call)
@@ -125,13 +134,14 @@ class _Texts:
             shown, cut = self.shown(f"turn-{turn.index}-arguments-{place}", arguments)
             kernel, kernel_cut = self.shown(f"turn-{turn.index}-kernel-{place}", text)
             result, result_cut = self.shown(f"turn-{turn.index}-result-{place}", call.result)
-            lines = code.highlight(kernel, language) if kernel else None
-            calls.append({"call": call, "arguments": shown, "arguments_cut": cut, "kernel": lines, "kernel_cut": kernel_cut, "result": result,
+            calls.append({"call": call, "arguments": shown, "arguments_cut": cut, "kernel": kernel, "kernel_cut": kernel_cut, "result": result,
                           "result_cut": result_cut})  # fmt: skip
         reasoning, reasoning_cut = self.shown(f"turn-{turn.index}-reasoning", turn.reasoning)
         answer, answer_cut = self.shown(f"turn-{turn.index}-answer", turn.text)
-        made: str = environment().get_template("turn.html").render(
-            turn=turn, calls=calls, reasoning=reasoning, reasoning_cut=reasoning_cut, answer=answer, answer_cut=answer_cut
+        made: str = (
+            environment()
+            .get_template("turn.html")
+            .render(turn=turn, calls=calls, reasoning=reasoning, reasoning_cut=reasoning_cut, answer=answer, answer_cut=answer_cut)
         )
         return made
 
@@ -153,7 +163,3 @@ def _inline(bodies: list[str]) -> int:
         if total > INLINE_BUDGET:
             return place
     return min(INLINE, len(bodies))
-
-
-def _raw(run: Run) -> str:
-    return json.dumps(finite(run.model_dump(mode="json")), indent=1, ensure_ascii=False).encode("utf-8", "replace").decode()

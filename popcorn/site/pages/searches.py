@@ -44,7 +44,10 @@ def _page(one: Search, runs: dict[str, Any]) -> Page:
         for row in chosen(one, line)
     ]  # fmt: skip
     axes = [str(name)[:60] for name in one.about.get("axes", []) if isinstance(name, str)][:2]
-    prompts = [{**row, "text": row["text"][:4000], "best": number(row.get("best")), "mean_score": number(row.get("mean_score"))} for row in one.prompts]
+    prompts = [
+        {**row, "text": row["text"][:4000], "best": number(row.get("best")), "mean_score": number(row.get("mean_score"))}
+        for row in one.prompts
+    ]
     values = {
         "search": about(one), "curve": one.curve(), "nodes": nodes, "line": line, "axes": axes or ["axis 1", "axis 2"],
         "archive": archive(one), "prompts": prompts[:500], "left_out": len(one.candidates) - len(nodes),
@@ -67,7 +70,12 @@ def archive(one: Search) -> list[dict[str, Any]]:
     best: dict[tuple[int, int], dict[str, Any]] = {}
     for row in one.candidates:
         cell, speedup = row.get("cell"), number(row.get("speedup"))
-        if not isinstance(cell, list) or not all(isinstance(part, int) for part in cell) or not cell or row.get("outcome", "correct") != "correct":
+        if (
+            not isinstance(cell, list)
+            or not all(isinstance(part, int) for part in cell)
+            or not cell
+            or row.get("outcome", "correct") != "correct"
+        ):
             continue
         place = (cell[0], cell[1] if len(cell) > 1 else 0)
         if speedup is not None and speedup > best.get(place, {"speedup": 0.0})["speedup"]:

@@ -43,7 +43,7 @@ popcorn.chart = (() => {
       const [factor, unit] = scale;
       const near = Math.min(...values.map((v) => v.low)) > 0.6 * Math.max(...values.map((v) => v.high));
       const y = { field: "side", type: "nominal", sort: rows.map((row) => row.side), title: null, axis: { labelFontSize: 13, ticks: false, domain: false, labelPadding: 12 } };
-      const x = (field) => ({ field, type: "quantitative", title: `time of a call (${unit})`, scale: { zero: !near, nice: true } });
+      const x = (field) => ({ field, type: "quantitative", title: `time of a call (${unit})`, scale: { zero: !near, nice: true }, axis: { tickCount: 8, labelOverlap: true } });
       const tooltip = [{ field: "side", title: "side" }, { field: "text", title: "median" }, { field: "span", title: "95 % interval" }];
       const u = popcorn.units;
       const clip = Math.max(...values.map((v) => v.high), ...rows.map((row) => [...row.raw].sort((a, b) => a - b)[Math.floor(row.raw.length * 0.95)] || 0)) * 1.05;

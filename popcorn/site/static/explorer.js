@@ -74,7 +74,7 @@
   const groupOf = (row) => (state.colour === "device" ? `${row.implementation} · ${row.device}` : state.colour === "version" ? `${row.implementation} · ${row.version}` : state.colour === "store" ? `${row.implementation} · ${row.store}` : row.implementation);
   // What the reference itself took, as a line of its own.
   function withReference(some) {
-    if (state.metric !== "time_s") return some;
+    if (state.metric !== "time_s" || some.some((row) => row.implementation === "torch")) return some;
     const seen = new Map();
     some.forEach((row) => row.baseline_time_s && seen.set(`${row.case}|${row.device}`, { ...row, id: `${row.id}-torch`, implementation: "torch (reference)", time_s: row.baseline_time_s, low_s: null, high_s: null, speedup: 1, live: false }));
     return [...some, ...seen.values()];
@@ -91,8 +91,8 @@
     }));
     const ceiling = metric.peak ? unique(some.map((row) => row[metric.peak]).filter((v) => typeof v === "number")) : [];
     const many = unique(values.map((v) => v.x)).length > 1;
-    const x = { field: "x", type: "quantitative", title: axis, scale: { type: many ? "log" : "linear", nice: true }, axis: { format: "~s", labelOverlap: true } };
-    const y = { field: "y", type: "quantitative", title: unit ? `${metric.label} (${unit})` : metric.label, scale: metric.log ? { type: "log" } : { type: "linear", zero: true }, axis: { format: "~g" } };
+    const x = { field: "x", type: "quantitative", title: axis, scale: { type: many ? "log" : "linear", nice: false, padding: 14 }, axis: { format: "~s", labelOverlap: true, tickCount: 8 } };
+    const y = { field: "y", type: "quantitative", title: unit ? `${metric.label} (${unit})` : metric.label, scale: metric.log ? { type: "log", nice: false, padding: 14 } : { type: "linear", zero: true }, axis: { format: "~g", tickCount: 6 } };
     const colour = ({ series }) => ({ field: "who", type: "nominal", title: null, scale: { range: series }, legend: { orient: "top", columns: 4 } });
     const tooltip = [{ field: "who", title: "implementation" }, { field: "case", title: "case" }, { field: "value", title: metric.label }, { field: "span", title: "95 % interval" }, { field: "speedup", title: "over torch" }, { field: "fit", title: "machine fit" }, { field: "version", title: "versions" }];
     draw((theme) => ({
