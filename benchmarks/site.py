@@ -51,7 +51,7 @@ def make_store(folder: Path, runs: int, records: int) -> None:
                     "speedup": {"value": 1 + n % 97 / 30, "low": 1 + n % 97 / 31, "high": 1 + n % 97 / 29},
                 },
             }
-        files[n % 8].write(json.dumps(line) + "\n")
+        files[n % 8].write(json.dumps(line, separators=(",", ":")) + "\n")
         write_run(
             one.model_copy(
                 update={
@@ -74,7 +74,7 @@ def make_store(folder: Path, runs: int, records: int) -> None:
             "subject": {**row["subject"], "problem": OPS[n % len(OPS)], "implementation": ("popcorn", "liger", "torch")[n // 10 % 3]},
             "case": {**row["case"], "dims": dims},
         }
-        files[n % 8].write(json.dumps(row) + "\n")
+        files[n % 8].write(json.dumps(row, separators=(",", ":")) + "\n")
     for file in files:
         file.close()
 

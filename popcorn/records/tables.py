@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from popcorn.errors import BadRecord, MissingFile
 from popcorn.records.columns import columns, flatten
+from popcorn.records.flattening import WORTH_BYTES, flatten_in_processes
 from popcorn.records.store import Store
 from popcorn.schema.record import SCHEMA_VERSION, Record
 
@@ -50,20 +51,25 @@ class Rows:
 
 def write_table(records: Iterable[Record], path: Path) -> int:
     """Write records as one Parquet file, one row each, and return how many. The file appears whole or not at all."""
-    import duckdb
-
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".table-") as folder:
-        lines, made = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
+        lines = Path(folder) / "rows.jsonl"
         count = 0
         with lines.open("w", encoding="utf-8") as file:
             for record in records:
                 file.write(json.dumps(flatten(record), allow_nan=False) + "\n")
                 count += 1
-        with duckdb.connect() as connection:
-            connection.execute(f"COPY ({_read_lines(lines)}) TO {_quote(str(made))} (FORMAT parquet, COMPRESSION zstd)")
-        made.replace(path)
+        _to_parquet([lines], path)
     return count
+
+
+def _to_parquet(lines: Sequence[Path], path: Path) -> None:
+    import duckdb
+
+    made = lines[0].with_name("rows.parquet")
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({_read_lines(lines)}) TO {_quote(str(made))} (FORMAT parquet, COMPRESSION zstd)")
+    made.replace(path)
 
 
 def query(sql: str, source: Store | Path | Sequence[Path], parameters: Sequence[Any] = ()) -> Rows:
@@ -131,10 +137,21 @@ def refresh_table(store: Store) -> Path:
     files = sorted(store.folder.glob("*/*.jsonl"))
     seen = json.dumps([SCHEMA_VERSION, *([file.name, file.stat().st_size] for file in files)])
     if not path.exists() or not stamp.exists() or stamp.read_text(encoding="utf-8") != seen:
-        write_table(iter(store), path)
+        _write_store(store, sum(file.stat().st_size for file in files), path)
         # lines appended meanwhile make the sizes differ at the next look
         stamp.write_text(seen, encoding="utf-8")
     return path
+
+
+def _write_store(store: Store, size: int, path: Path) -> None:
+    if size < WORTH_BYTES:
+        write_table(iter(store), path)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".table-") as folder:
+        rows, said = flatten_in_processes(store.places(), Path(folder))
+        store.warnings += [sentence for sentence in said if sentence not in store.warnings]
+        _to_parquet(rows, path)
 
 
 def merge(sources: Iterable[Store], into: Store) -> int:
@@ -169,10 +186,10 @@ def _open(connection: "DuckDBPyConnection", paths: Sequence[Path], judgements: S
     connection.execute(COUNTED)
 
 
-def _read_lines(path: Path) -> str:
+def _read_lines(paths: Sequence[Path]) -> str:
     kinds = ", ".join(f"{_quote(column.name)}: {_quote(column.sql_type)}" for column in columns())
     return (
-        f"SELECT * FROM read_json({_quote(str(path))}, format = 'newline_delimited', columns = {{{kinds}}}, "
+        f"SELECT * FROM read_json([{', '.join(_quote(str(path)) for path in paths)}], format = 'newline_delimited', columns = {{{kinds}}}, "
         f"maximum_object_size = {_LARGEST_ROW_BYTES})"
     )
 

@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 from popcorn.schema.measurement import Interval, Samples
-from popcorn.schema.verdict import Group, Outcome, group
+from popcorn.schema.verdict import Group, group
 from popcorn.units import UNKNOWN, show_bytes, show_count, show_energy, show_percent, show_rate, show_ratio, show_time
 
-OUTCOMES: dict[Outcome, str] = {
+OUTCOMES: dict[str, str] = {
     "correct": "correct",
     "wrong_shape": "wrong shape",
     "wrong_dtype": "wrong element type",
@@ -32,7 +32,7 @@ _MARKS: dict[Group, str] = {"correct": "✓", "wrong": "✕", "compile_fail": "�
 
 def outcome_word(outcome: str | None) -> str:
     """An outcome for people."""
-    return OUTCOMES.get(outcome or "", "nothing submitted" if outcome is None else str(outcome))
+    return "nothing submitted" if outcome is None else OUTCOMES.get(outcome, outcome)
 
 
 def outcome_group(outcome: str | None) -> str:

@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popcorn.site import code
+from popcorn.schema.verdict import OUTCOMES
+from popcorn.site import code, words
 from popcorn.site.embedding import columnar, deliver, embed
 from popcorn.site.words import file_name, long_time, money, number, place_of, ratio, time
 
@@ -66,6 +67,13 @@ def test_different_ids_have_different_files_that_stay_in_their_folder(ids):
     names = [file_name(one) for one in ids]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]*", name) for name in names)
+
+
+def test_every_outcome_has_words_a_colour_and_a_sign():
+    assert set(words.OUTCOMES) == set(OUTCOMES)
+    assert len({words.outcome_word(one) for one in OUTCOMES}) == len(OUTCOMES)
+    assert all(words.outcome_mark(one) and words.outcome_group(one) for one in (*OUTCOMES, None, "of tomorrow"))
+    assert words.outcome_word(None) == "nothing submitted" and words.outcome_word("of tomorrow") == "of tomorrow"
 
 
 def test_words_for_quantities():

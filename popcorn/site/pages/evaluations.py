@@ -1,14 +1,12 @@
 """Evaluations: the list of every judged kernel, and a page for each that belongs to no run."""
 
 import functools
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from popcorn.records.columns import unflatten
 from popcorn.schema.record import Record
 from popcorn.site import code, facts, words
-from popcorn.site.embedding import finite
 from popcorn.site.gather import Gathered, Row, digest, title_of
 from popcorn.site.page import Files, Page, show, simple
 from popcorn.site.pages.shared import PIECE
@@ -44,10 +42,7 @@ def render_record(path: str, about: dict[str, Any], others: int, rows: dict[str,
     record = unflatten(rows[about["id"]])
     raw = path.removesuffix(".html") + ".json"
     html = show("record.html", path, raw=raw.rpartition("/")[2], others=others, **about_record(record), judged=about)
-    return {
-        path: html,
-        raw: json.dumps(finite(record.model_dump(mode="json")), indent=1, ensure_ascii=False).encode("utf-8", "replace").decode(),
-    }
+    return {path: html, raw: record.model_dump_json(indent=1)}
 
 
 def about_record(record: Record) -> dict[str, Any]:
