@@ -72,7 +72,7 @@ def timing(record: Record) -> Section:
         Fact("kernel runtime", words.sampled(one), "median over blocks, cold cache, 95 % interval"),
         Fact("eager runtime", words.sampled(base), "the reference as written, in turns with the kernel"),
         fact("torch.compile runtime", compiled, words.sampled, unknown=no),
-        Fact("speedup over eager", words.times(told.speedup), told.comparison),
+        Fact("speedup over eager", words.times(told.speedup), "unproven" if told.control.fit is False else told.comparison),
         fact("speedup over torch.compile", told.speedup_compiled, words.times, unknown=no),
         Fact("kernel mean / std", _pair(one), "raw samples"),
         Fact("eager mean / std", _pair(base), "raw samples"),

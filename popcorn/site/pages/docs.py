@@ -97,6 +97,8 @@ def _target(href: str) -> str:
         return href
     if page.endswith(".md") and "/" not in page:
         return f"{page[:-3]}.html{mark}{anchor}"
+    if page.startswith("img/"):
+        return href
     return "index.html"  # a file of the repository that is no page here
 
 

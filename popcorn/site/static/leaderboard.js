@@ -35,7 +35,7 @@
     const line = [...values].sort((a, b) => b.sol - a.sol || b.speedup - a.speedup).filter((row) => row.speedup > best && (best = row.speedup));
     const element = document.getElementById("front");
     const x = { field: "sol", type: "quantitative", title: "speed of light", axis: { format: "%" }, scale: { domain: [0, 1] } };
-    const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: true }, axis: { format: "~g" } };
+    const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, padding: 16 }, axis: { format: "~g", tickCount: 6 } };
     element.hidden = !values.length;
     if (!values.length) return;
     popcorn.chart(element, ({ css, series }) => ({
