@@ -17,7 +17,8 @@ from popcorn.site.page import Page, edition
 MANIFEST = ".popcorn-site.json"
 """Which page was made from what, and which files it has: what is in it and no page's any more is removed; other files are never touched."""
 
-CHUNK = 40
+CHUNK = 160
+"""Pages that a process makes at a time: their records are asked for at once."""
 FEW = 60
 """So many pages are made in this process: starting others would take longer."""
 
