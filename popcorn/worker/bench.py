@@ -49,6 +49,8 @@ class Bench:
             sweep(place)
         self.folder = Path(tempfile.mkdtemp(prefix=f"popcorn-{os.getpid()}-", dir=parent))
         self.disk = Path(tempfile.mkdtemp(prefix=f"popcorn-{os.getpid()}-"))
+        self.built: set[str] = set()
+        """Hashes of the candidates that were built here."""
         self._lock = threading.Lock()
         self._count = 0
 
