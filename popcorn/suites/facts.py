@@ -50,7 +50,8 @@ def read_facts(source: str, name: str) -> Facts:
     """Facts of a problem's text. Raises BadProblem where the text is not Python, lacks a part of the contract or contradicts it."""
     tree = parse(source, name)
     dims = _dims(tree, name)
-    constants = {key: _literal(node, name) for key, node in _assignments(tree).items() if key in _CONSTANTS}
+    # a file of another benchmark may use these names for something else
+    constants = {key: _literal(node, name) for key, node in _assignments(tree).items() if dims and key in _CONSTANTS}
     dialect: Dialect = "popcorn" if dims else "popcornbench" if _uses_injected(tree) else "kernelbench"
     if dialect == "popcorn":
         _refuse_sizes_read_as_globals(source, dims, name)
@@ -76,7 +77,7 @@ def parse(source: str, name: str) -> ast.Module:
     """The syntax tree of a problem that has Model and get_inputs; BadProblem otherwise."""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested beyond what the parser bears
         line = getattr(error, "lineno", None)
         where = f" (line {line})" if line else ""
         raise BadProblem(f"{name} is not valid Python{where}: {getattr(error, 'msg', error)}; expected a problem file") from error
