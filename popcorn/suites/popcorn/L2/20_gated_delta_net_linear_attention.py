@@ -12,7 +12,7 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "attention"
 DIFFERENTIABLE = True
-FLOPS_WHY = "The recurrence over a state of E × E needs these; the reference solves for a sequence at once, at a cost quadratic in its length."
+FLOPS_WHY = "The recurrence over a state of E × E needs these; the reference solves for a sequence at once, at quadratic cost."
 
 B = Dim(4, low=2, high=5, cpu=1)
 H = Dim(16, low=11, high=21, cpu=4)

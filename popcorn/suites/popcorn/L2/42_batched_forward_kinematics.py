@@ -22,7 +22,7 @@ class Model(nn.Module):
         self.length = nn.Parameter(0.2 + torch.rand(joints))
 
     def forward(self, angle: torch.Tensor) -> torch.Tensor:
-        turn = torch.zeros(angle.shape[0], 3, 3, dtype=angle.dtype, device=angle.device) + torch.eye(3, dtype=angle.dtype, device=angle.device)
+        turn = torch.eye(3, dtype=angle.dtype, device=angle.device).expand(angle.shape[0], 3, 3)
         place, places = torch.zeros_like(turn[..., 0]), []
         for joint in range(angle.shape[1]):
             c, s, lean = angle[:, joint].cos(), angle[:, joint].sin(), self.lean[joint]
