@@ -16,7 +16,7 @@ K = Dim(1000, fixed=True, cpu=64)
 
 
 class Unit(nn.Sequential):
-    """Convolution of odd kernel, same padding, He's weights; scale and shift of every channel, as batch norm has them in inference; ReLU."""
+    """Convolution of odd kernel, same padding, He's weights; a scale and shift of every channel (batch norm in inference); ReLU."""
 
     def __init__(self, ci: int, co: int, kernel: int, stride: int = 1, groups: int = 1, active: bool = True):
         conv = nn.Conv2d(ci, co, kernel, stride, kernel // 2, groups=groups, bias=False)

@@ -14,7 +14,7 @@ W = Dim(20, fixed=True, cpu=8)
 
 
 class Unit(nn.Sequential):
-    """Convolution of odd kernel, same padding, He's weights; scale and shift of every channel, as batch norm has them in inference; ReLU."""
+    """Convolution of odd kernel, same padding, He's weights; a scale and shift of every channel (batch norm in inference); ReLU."""
 
     def __init__(self, ci: int, co: int, kernel: int, stride: int = 1, groups: int = 1, active: bool = True):
         conv = nn.Conv2d(ci, co, kernel, stride, kernel // 2, groups=groups, bias=False)
