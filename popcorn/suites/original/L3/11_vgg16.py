@@ -33,6 +33,7 @@ class Affine(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
 
+
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
     found, ci = [], 3
@@ -68,9 +69,23 @@ def get_init_inputs(W=W, F=F, K=K):
 
 
 def min_bytes(B=B, S=S, W=W, F=F, K=K, itemsize=4):
-    weights = sum(co * ci // groups * kernel**2 + 2 * co for ci, co, kernel, _, groups in layers(W)) + (392 * W + 1) * F + (F + 1) * F + (F + 1) * K
+    weights = (
+        sum(co * ci // groups * kernel**2 + 2 * co for ci, co, kernel, _, groups in layers(W))
+        + (392 * W + 1) * F
+        + (F + 1) * F
+        + (F + 1) * K
+    )
     return (B * 3 * S * S + weights + B * K) * itemsize
 
 
 def flops(B=B, S=S, W=W, F=F, K=K):
-    return 2 * B * (sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W)) + 392 * W * F + F * F + F * K)
+    return (
+        2
+        * B
+        * (
+            sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W))
+            + 392 * W * F
+            + F * F
+            + F * K
+        )
+    )

@@ -1,5 +1,4 @@
-"""DenseNet-201: stem, dense blocks of 6, 12, 48, 32 layers with transitions that halve, classifier: x (B, 3, S, S) → (B, K), growth W.
-"""
+"""DenseNet-201: stem, dense blocks of 6, 12, 48, 32 layers with transitions that halve, classifier: x (B, 3, S, S) → (B, K), growth W."""
 
 import torch
 from torch import nn
@@ -32,6 +31,7 @@ class Affine(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
+
 
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
@@ -91,4 +91,6 @@ def min_bytes(B=B, S=S, W=W, K=K, itemsize=4):
 
 
 def flops(B=B, S=S, W=W, K=K):
-    return 2 * B * sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W)) + 2 * B * (60 * W) * K
+    return (
+        2 * B * sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W)) + 2 * B * (60 * W) * K
+    )

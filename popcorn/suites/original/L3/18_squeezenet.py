@@ -32,6 +32,7 @@ class Affine(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
 
+
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
     found, ci, less = [(3, 6 * W, 7, 2, 1)], 6 * W, 4
@@ -82,4 +83,6 @@ def min_bytes(B=B, S=S, W=W, K=K, itemsize=4):
 
 
 def flops(B=B, S=S, W=W, K=K):
-    return 2 * B * sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W)) + 2 * B * (32 * W) * K
+    return (
+        2 * B * sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W)) + 2 * B * (32 * W) * K
+    )

@@ -31,6 +31,7 @@ class Affine(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
 
+
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
     return [(2 * W, 12 * W, 1, 1, 1), (12 * W, 12 * W, 5, 1, 12 * W), (12 * W, 2 * W, 1, 1, 1)]
@@ -43,7 +44,9 @@ class Inverted(nn.Module):
         super().__init__()
         self.around = stride == 1 and ci == co
         widen = [Unit(ci, ci * times, 1)] if times > 1 else []
-        self.way = nn.Sequential(*widen, Unit(ci * times, ci * times, kernel, stride, groups=ci * times), Unit(ci * times, co, 1, active=False))
+        self.way = nn.Sequential(
+            *widen, Unit(ci * times, ci * times, kernel, stride, groups=ci * times), Unit(ci * times, co, 1, active=False)
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + self.way(x) if self.around else self.way(x)

@@ -33,6 +33,7 @@ class Affine(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
 
+
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
     found, ci, less = [(3, 2 * W, 3, 2, 1)], 2 * W, 2
@@ -69,7 +70,12 @@ class Inverted(nn.Module):
         super().__init__()
         self.around = stride == 1 and ci == co
         widen = [Unit(ci, ci * times, 1)] if times > 1 else []
-        self.way = nn.Sequential(*widen, Unit(ci * times, ci * times, kernel, stride, groups=ci * times), Excite(ci * times, ci // 4), Unit(ci * times, co, 1, active=False))
+        self.way = nn.Sequential(
+            *widen,
+            Unit(ci * times, ci * times, kernel, stride, groups=ci * times),
+            Excite(ci * times, ci // 4),
+            Unit(ci * times, co, 1, active=False),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + self.way(x) if self.around else self.way(x)
@@ -109,9 +115,18 @@ def get_init_inputs(W=W, K=K):
 
 
 def min_bytes(B=B, S=S, W=W, K=K, itemsize=4):
-    weights = sum(co * ci // groups * kernel**2 + 2 * co for ci, co, kernel, _, groups in layers(W)) + (80 * W) * K + K + sum(2 * wide * inner + wide + inner for wide, inner in excitations(W))
+    weights = (
+        sum(co * ci // groups * kernel**2 + 2 * co for ci, co, kernel, _, groups in layers(W))
+        + (80 * W) * K
+        + K
+        + sum(2 * wide * inner + wide + inner for wide, inner in excitations(W))
+    )
     return (B * 3 * S * S + weights + B * K) * itemsize
 
 
 def flops(B=B, S=S, W=W, K=K):
-    return 2 * B * sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W)) + 2 * B * (80 * W) * K + 4 * B * sum(wide * inner for wide, inner in excitations(W))
+    return (
+        2 * B * sum(co * ci // groups * kernel**2 * (S // less) ** 2 for ci, co, kernel, less, groups in layers(W))
+        + 2 * B * (80 * W) * K
+        + 4 * B * sum(wide * inner for wide, inner in excitations(W))
+    )

@@ -1,5 +1,4 @@
-"""Patches by overlapping convolution, L transformer blocks, mean over places, classifier: x (B, 3, S, S) → (B, K), kernel 7, stride 4.
-"""
+"""Patches by overlapping convolution, L transformer blocks, mean over places, classifier: x (B, 3, S, S) → (B, K), kernel 7, stride 4."""
 
 import torch
 from torch import nn

@@ -54,8 +54,40 @@ def get_init_inputs(W=W):
 
 
 def min_bytes(B=B, S=S, W=W, itemsize=4):
-    return (B * 8 * S * S + 9 * 8 * W + 9 * W * W + 9 * 6 * W * W + 9 * 24 * W * W + 32 * W * W + 9 * 12 * W * W + 8 * W * W + 9 * 3 * W * W + 4 * W + 31 * W + 4 + B * 4 * S * S) * itemsize
+    return (
+        B * 8 * S * S
+        + 9 * 8 * W
+        + 9 * W * W
+        + 9 * 6 * W * W
+        + 9 * 24 * W * W
+        + 32 * W * W
+        + 9 * 12 * W * W
+        + 8 * W * W
+        + 9 * 3 * W * W
+        + 4 * W
+        + 31 * W
+        + 4
+        + B * 4 * S * S
+    ) * itemsize
 
 
 def flops(B=B, S=S, W=W):
-    return 2 * B * S * S * W * (8 * 9 + 9 * W + (9 * 2 * W + 9 * 4 * W) // 4 + (9 * 8 * W + 9 * 16 * W) // 16 + 8 * W // 4 + (9 * 8 * W + 9 * 4 * W) // 4 + 2 * W + 18 * W + 9 * W + 4)
+    return (
+        2
+        * B
+        * S
+        * S
+        * W
+        * (
+            8 * 9
+            + 9 * W
+            + (9 * 2 * W + 9 * 4 * W) // 4
+            + (9 * 8 * W + 9 * 16 * W) // 16
+            + 8 * W // 4
+            + (9 * 8 * W + 9 * 4 * W) // 4
+            + 2 * W
+            + 18 * W
+            + 9 * W
+            + 4
+        )
+    )

@@ -26,7 +26,7 @@ class Model(nn.Module):
         self.centres = nn.Parameter(torch.randn(width, clusters) / width**0.5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        share = torch.softmax(x @ self.assign + self.bias, -1)[..., :self.centres.shape[1]]
+        share = torch.softmax(x @ self.assign + self.bias, -1)[..., : self.centres.shape[1]]
         gathered = x.transpose(1, 2) @ share - share.sum(1, keepdim=True) * self.centres
         gathered = functional.normalize(gathered, dim=1)
         return functional.normalize(gathered.flatten(1), dim=1)

@@ -1,5 +1,4 @@
-"""Causal attention whose weights are relu(q kᵀ / √E) instead of a softmax, divided by the position: x (B, T, D) → (B, T, D), H heads.
-"""
+"""Causal attention whose weights are relu(q kᵀ / √E) instead of a softmax, divided by the position: x (B, T, D) → (B, T, D), H heads."""
 
 import torch
 from torch import nn

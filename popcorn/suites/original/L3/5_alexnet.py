@@ -17,7 +17,15 @@ class Model(nn.Module):
     def __init__(self, hidden: int, classes: int):
         super().__init__()
         pool = nn.MaxPool2d(3, 2)
-        convolutions = [nn.Conv2d(3, 64, 11, 4, 2), nn.ReLU(), pool, nn.Conv2d(64, 192, 5, 1, 2), nn.ReLU(), pool, nn.Conv2d(192, 384, 3, 1, 1)]
+        convolutions = [
+            nn.Conv2d(3, 64, 11, 4, 2),
+            nn.ReLU(),
+            pool,
+            nn.Conv2d(64, 192, 5, 1, 2),
+            nn.ReLU(),
+            pool,
+            nn.Conv2d(192, 384, 3, 1, 1),
+        ]
         convolutions += [nn.ReLU(), nn.Conv2d(384, 256, 3, 1, 1), nn.ReLU(), nn.Conv2d(256, 256, 3, 1, 1), nn.ReLU(), pool]
         linear = [nn.Linear(9216, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes)]
         self.layers = nn.Sequential(*convolutions, nn.Flatten(), *linear)
@@ -38,7 +46,9 @@ def get_init_inputs(F=F, K=K):
 
 
 def min_bytes(B=B, F=F, K=K, itemsize=4):
-    return (B * 3 * 224 * 224 + 64 * 364 + 192 * 1601 + 384 * 1729 + 256 * 3457 + 256 * 2305 + 9217 * F + (F + 1) * F + (F + 1) * K + B * K) * itemsize
+    return (
+        B * 3 * 224 * 224 + 64 * 364 + 192 * 1601 + 384 * 1729 + 256 * 3457 + 256 * 2305 + 9217 * F + (F + 1) * F + (F + 1) * K + B * K
+    ) * itemsize
 
 
 def flops(B=B, F=F, K=K):

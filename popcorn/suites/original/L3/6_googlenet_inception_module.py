@@ -31,9 +31,17 @@ class Affine(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
 
+
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
-    return [(8 * W, 2 * W, 1, 1, 1), (8 * W, 2 * W, 1, 1, 1), (2 * W, 4 * W, 3, 1, 1), (8 * W, W // 2, 1, 1, 1), (W // 2, W, 5, 1, 1), (8 * W, W, 1, 1, 1)]
+    return [
+        (8 * W, 2 * W, 1, 1, 1),
+        (8 * W, 2 * W, 1, 1, 1),
+        (2 * W, 4 * W, 3, 1, 1),
+        (8 * W, W // 2, 1, 1, 1),
+        (W // 2, W, 5, 1, 1),
+        (8 * W, W, 1, 1, 1),
+    ]
 
 
 class Inception(nn.Module):

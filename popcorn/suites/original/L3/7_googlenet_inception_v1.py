@@ -32,12 +32,20 @@ class Affine(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
 
+
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
     found, ci = [(3, W, 7, 2, 1), (W, 3 * W, 3, 4, 1)], 3 * W
     for index, (a, b0, b1, c0, c1, d) in enumerate(modules(W)):
         less = 8 * 2**index
-        found += [(ci, a, 1, less, 1), (ci, b0, 1, less, 1), (b0, b1, 3, less, 1), (ci, c0, 1, less, 1), (c0, c1, 5, less, 1), (ci, d, 1, less, 1)]
+        found += [
+            (ci, a, 1, less, 1),
+            (ci, b0, 1, less, 1),
+            (b0, b1, 3, less, 1),
+            (ci, c0, 1, less, 1),
+            (c0, c1, 5, less, 1),
+            (ci, d, 1, less, 1),
+        ]
         ci = a + b1 + c1 + d
     return found
 

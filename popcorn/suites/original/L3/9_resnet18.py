@@ -32,6 +32,7 @@ class Affine(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
 
+
 def layers(W: int) -> list[tuple[int, int, int, int, int]]:
     """(channels in, channels out, kernel, how many times smaller than the image, groups) of every convolution, in order."""
     found, ci, less = [(3, W, 7, 2, 1)], W, 4

@@ -1,5 +1,4 @@
-"""BART at a medium batch: input_ids (B, T) → the decoder's last states (B, T, D); L layers each in encoder and decoder, random weights.
-"""
+"""BART at a medium batch: input_ids (B, T) → the decoder's last states (B, T, D); L layers each in encoder and decoder, random weights."""
 
 import torch
 
@@ -25,8 +24,15 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
         config = BartConfig(
-            vocab_size=vocabulary, d_model=width, encoder_layers=depth, decoder_layers=depth, max_position_embeddings=2048,
-            encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width,
+            vocab_size=vocabulary,
+            d_model=width,
+            encoder_layers=depth,
+            decoder_layers=depth,
+            max_position_embeddings=2048,
+            encoder_attention_heads=heads,
+            decoder_attention_heads=heads,
+            encoder_ffn_dim=4 * width,
+            decoder_ffn_dim=4 * width,
         )
         self.model = BartModel(config).eval()
 

@@ -25,8 +25,13 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
         config = ElectraConfig(
-            vocab_size=vocabulary, embedding_size=width // 2, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads,
-            intermediate_size=4 * width, max_position_embeddings=512,
+            vocab_size=vocabulary,
+            embedding_size=width // 2,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            intermediate_size=4 * width,
+            max_position_embeddings=512,
         )
         self.model = ElectraForPreTraining(config).eval()
 

@@ -23,8 +23,12 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
         config = RobertaConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads,
-            intermediate_size=4 * width, max_position_embeddings=2050,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            intermediate_size=4 * width,
+            max_position_embeddings=2050,
         )
         self.model = RobertaModel(config).eval()
 

@@ -22,9 +22,7 @@ H = Dim(12, fixed=True, cpu=4)
 class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
-        config = T5Config(
-            vocab_size=vocabulary, d_model=width, d_kv=width // heads, d_ff=4 * width, num_layers=depth, num_heads=heads
-        )
+        config = T5Config(vocab_size=vocabulary, d_model=width, d_kv=width // heads, d_ff=4 * width, num_layers=depth, num_heads=heads)
         self.model = T5EncoderModel(config).eval()
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:

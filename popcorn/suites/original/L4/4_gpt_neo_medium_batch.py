@@ -12,6 +12,7 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
+BYTES_WHY = "Masks that the library keeps as buffers need not be read."
 FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
 
 B = Dim(32, fixed=True, cpu=2)
@@ -26,7 +27,11 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
         config = GPTNeoConfig(
-            vocab_size=vocabulary, hidden_size=width, num_layers=depth, num_heads=heads, max_position_embeddings=2048,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_layers=depth,
+            num_heads=heads,
+            max_position_embeddings=2048,
             attention_types=[[["global", "local"], depth // 2]],
         )
         self.model = GPTNeoForCausalLM(config).eval()

@@ -23,8 +23,13 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
         config = OPTConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads, ffn_dim=4 * width,
-            max_position_embeddings=2048, word_embed_proj_dim=width,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            ffn_dim=4 * width,
+            max_position_embeddings=2048,
+            word_embed_proj_dim=width,
         )
         self.model = OPTForCausalLM(config).eval()
 

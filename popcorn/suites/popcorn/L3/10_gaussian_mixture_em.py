@@ -9,7 +9,9 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "bayesian"
 DIFFERENTIABLE = True
 TOLERANCE = {"float32": 2e-4}
-TOLERANCE_WHY = "Responsibilities are exponentials of distances in the tens, and sums run over all points: rounding of a distance counts tenfold."
+TOLERANCE_WHY = (
+    "Responsibilities are exponentials of distances in the tens, and sums run over all points: rounding of a distance counts tenfold."
+)
 
 N = Dim(131072, low=110755, high=147456, cpu=4096)
 D = Dim(64, low=56, high=80, align=8, cpu=24)

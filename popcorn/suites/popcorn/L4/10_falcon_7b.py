@@ -26,8 +26,14 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
         config = FalconConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads, multi_query=True,
-            parallel_attn=True, bias=False, new_decoder_architecture=False,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            multi_query=True,
+            parallel_attn=True,
+            bias=False,
+            new_decoder_architecture=False,
         )
         self.model = FalconForCausalLM(config).eval()
 

@@ -1,5 +1,4 @@
-"""Pythia 1.4B in its shape, four layers, a quarter of each head turned by position: input_ids (B, T) → logits (B, T, V); random weights.
-"""
+"""Pythia 1.4B in its shape, four layers, a quarter of each head turned by position: input_ids (B, T) → logits (B, T, V); random weights."""
 
 import torch
 

@@ -24,9 +24,7 @@ L = Dim(4, fixed=True, cpu=2)
 class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int):
         super().__init__()
-        config = MambaConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, state_size=16, time_step_rank=width // 16
-        )
+        config = MambaConfig(vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, state_size=16, time_step_rank=width // 16)
         self.model = MambaForCausalLM(config).eval()
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:

@@ -28,8 +28,13 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int, groups: int, inner: int):
         super().__init__()
         config = LlamaConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads,
-            num_key_value_heads=groups, intermediate_size=inner, tie_word_embeddings=True,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            num_key_value_heads=groups,
+            intermediate_size=inner,
+            tie_word_embeddings=True,
         )
         self.model = LlamaForCausalLM(config).eval()
 

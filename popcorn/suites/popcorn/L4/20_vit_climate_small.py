@@ -24,7 +24,11 @@ class Model(nn.Module):
     def __init__(self, side: int, width: int, depth: int, heads: int):
         super().__init__()
         config = ViTConfig(
-            image_size=side, patch_size=8, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads,
+            image_size=side,
+            patch_size=8,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
             intermediate_size=4 * width,
         )
         self.model = ViTModel(config).eval()

@@ -24,8 +24,13 @@ class Model(nn.Module):
     def __init__(self, side: int, width: int, depth: int, heads: int):
         super().__init__()
         config = SiglipVisionConfig(
-            image_size=side, patch_size=16, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads,
-            intermediate_size=4 * width, vision_use_head=False,
+            image_size=side,
+            patch_size=16,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            intermediate_size=4 * width,
+            vision_use_head=False,
         )
         self.model = SiglipVisionModel(config).eval()
 

@@ -25,8 +25,15 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
         super().__init__()
         config = EsmConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads, intermediate_size=4 * width,
-            position_embedding_type="rotary", token_dropout=False, pad_token_id=1, mask_token_id=32,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            intermediate_size=4 * width,
+            position_embedding_type="rotary",
+            token_dropout=False,
+            pad_token_id=1,
+            mask_token_id=32,
         )
         self.model = EsmModel(config).eval()
 

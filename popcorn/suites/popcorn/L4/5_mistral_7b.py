@@ -29,8 +29,13 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int, groups: int, inner: int):
         super().__init__()
         config = MistralConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads,
-            num_key_value_heads=groups, intermediate_size=inner, sliding_window=4096,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            num_key_value_heads=groups,
+            intermediate_size=inner,
+            sliding_window=4096,
         )
         self.model = MistralForCausalLM(config).eval()
 

@@ -29,8 +29,14 @@ class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, heads: int, groups: int, inner: int):
         super().__init__()
         config = MixtralConfig(
-            vocab_size=vocabulary, hidden_size=width, num_hidden_layers=depth, num_attention_heads=heads,
-            num_key_value_heads=groups, intermediate_size=inner, num_local_experts=8, num_experts_per_tok=2,
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_hidden_layers=depth,
+            num_attention_heads=heads,
+            num_key_value_heads=groups,
+            intermediate_size=inner,
+            num_local_experts=8,
+            num_experts_per_tok=2,
         )
         self.model = MixtralForCausalLM(config).eval()
 
