@@ -14,7 +14,7 @@ Dialect = Literal["popcorn", "popcornbench", "kernelbench"]
 INJECTED = "popcorn_pri"
 """Name that PopcornBench puts into a problem's globals without an import."""
 
-_CONSTANTS = ("DOMAIN", "DIFFERENTIABLE", "TOLERANCE", "TOLERANCE_WHY", "NONCONTIGUOUS", "NOTES", "BYTES_WHY", "FLOPS_WHY")
+_CONSTANTS = ("DOMAIN", "DIFFERENTIABLE", "TOLERANCE", "TOLERANCE_WHY", "NONCONTIGUOUS", "NOTES", "BYTES_WHY", "FLOPS_WHY", "RANKS")
 _MODULE_NAMES = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__builtins__", "__package__", "__spec__", "__loader__"}
 
 
@@ -42,6 +42,8 @@ class Facts:
     """Why `min_bytes` is not the bytes of inputs, weights and outputs."""
     flops_why: str | None = None
     """Why `flops` is not what a flop counter sees."""
+    ranks: int | None = None
+    """Fewest processes that it runs on, for a problem of communication; None for all others, which run in one."""
     summary: str | None = None
     """First sentence of the file's docstring."""
 
@@ -69,6 +71,7 @@ def read_facts(source: str, name: str) -> Facts:
         notes=constants.get("NOTES"),
         bytes_why=constants.get("BYTES_WHY"),
         flops_why=constants.get("FLOPS_WHY"),
+        ranks=constants.get("RANKS"),
         summary=_summary(tree),
     )
 

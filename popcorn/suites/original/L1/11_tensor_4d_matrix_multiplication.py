@@ -1,4 +1,4 @@
-"""The last dimension of a four-dimensional tensor times a matrix: a (B, I, J, L) · b (L, K) → (B, I, J, K)."""
+"""The last dimension of a four-dimensional tensor times a matrix: a (B, R, J, L) · b (L, K) → (B, R, J, K)."""
 
 import torch
 from torch import nn
@@ -9,7 +9,7 @@ DOMAIN = "linear algebra"
 DIFFERENTIABLE = True
 
 B = Dim(8, fixed=True, cpu=2)
-I = Dim(256, fixed=True, cpu=16)
+R = Dim(256, fixed=True, cpu=16)
 J = Dim(256, fixed=True, cpu=32)
 L = Dim(256, fixed=True, cpu=192)
 K = Dim(768, fixed=True, cpu=256)
@@ -20,17 +20,17 @@ class Model(nn.Module):
         return torch.einsum("bijl,lk->bijk", a, b)
 
 
-def get_inputs(B=B, I=I, J=J, L=L, K=K):
-    return [torch.randn(B, I, J, L), torch.randn(L, K)]
+def get_inputs(B=B, R=R, J=J, L=L, K=K):
+    return [torch.randn(B, R, J, L), torch.randn(L, K)]
 
 
 def get_init_inputs():
     return []
 
 
-def min_bytes(B=B, I=I, J=J, L=L, K=K, itemsize=4):
-    return (B * I * J * L + L * K + B * I * J * K) * itemsize
+def min_bytes(B=B, R=R, J=J, L=L, K=K, itemsize=4):
+    return (B * R * J * L + L * K + B * R * J * K) * itemsize
 
 
-def flops(B=B, I=I, J=J, L=L, K=K):
-    return 2 * B * I * J * L * K
+def flops(B=B, R=R, J=J, L=L, K=K):
+    return 2 * B * R * J * L * K

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from popcorn.suites.jitter import Dim
+import itertools
 
 DOMAIN = "mlp"
 DIFFERENTIABLE = True
@@ -20,7 +21,7 @@ class Model(nn.Module):
         super().__init__()
         sizes = [width] + [hidden] * depth
         self.layers = nn.Sequential()
-        for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+        for before, after in itertools.pairwise(sizes):
             layer = nn.Linear(before, after)
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             self.layers.extend([layer, nn.ReLU()])

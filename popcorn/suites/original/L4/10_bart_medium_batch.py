@@ -1,7 +1,6 @@
 """BART at a medium batch: input_ids (B, T) → the decoder's last states (B, T, D); L layers each in encoder and decoder, random weights."""
 
 import torch
-
 from torch import nn
 from transformers import BartConfig, BartModel
 

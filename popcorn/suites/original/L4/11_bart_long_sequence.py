@@ -3,7 +3,6 @@ weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import BartConfig, BartModel
 

@@ -1,7 +1,6 @@
 """ELECTRA's discriminator at a medium batch: input_ids (B, T) → a logit for every token (B, T); L layers of width D, random weights."""
 
 import torch
-
 from torch import nn
 from transformers import ElectraConfig, ElectraForPreTraining
 

@@ -1,7 +1,6 @@
 """BERT at a medium batch: input_ids (B, T) → states (B, T, D); L layers of width D, random weights."""
 
 import torch
-
 from torch import nn
 from transformers import BertConfig, BertModel
 

@@ -1,7 +1,6 @@
 """T5's encoder at a medium batch: input_ids (B, T) → states (B, T, D); L layers of width D with relative positions, random weights."""
 
 import torch
-
 from torch import nn
 from transformers import T5Config, T5EncoderModel
 

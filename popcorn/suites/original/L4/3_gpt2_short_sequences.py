@@ -1,7 +1,6 @@
 """GPT-2 at many short sequences: input_ids (B, T) → logits (B, T, V); L blocks of width D, random weights."""
 
 import torch
-
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 

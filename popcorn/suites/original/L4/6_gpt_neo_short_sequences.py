@@ -4,7 +4,6 @@ L blocks of width D, every second one sees 256 positions only; random weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import GPTNeoConfig, GPTNeoForCausalLM
 

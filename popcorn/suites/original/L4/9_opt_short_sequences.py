@@ -1,7 +1,6 @@
 """OPT at many short sequences: input_ids (B, T) → logits (B, T, V); L blocks of width D, random weights."""
 
 import torch
-
 from torch import nn
 from transformers import OPTConfig, OPTForCausalLM
 

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from popcorn.suites.jitter import Dim
+import itertools
 
 DOMAIN = "diffusion"
 DIFFERENTIABLE = True
@@ -29,7 +30,7 @@ class Model(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         levels, last = (4.0, 2.0, 1.0, 0.5, 0.25), None
-        for now, then in zip(levels[:-1], levels[1:], strict=True):
+        for now, then in itertools.pairwise(levels):
             hidden = functional.silu(self.enter(x / (1 + now**2) ** 0.5) + self.level * math.log(now))
             denoised = self.leave(hidden)
             slope = (x - denoised) / now

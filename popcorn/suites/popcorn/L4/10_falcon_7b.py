@@ -4,7 +4,6 @@ Attention and MLP side by side, one head for keys and values; random weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import FalconConfig, FalconForCausalLM
 

@@ -1,7 +1,6 @@
 """Phi 2 in its shape, two layers, attention and MLP side by side: input_ids (B, T) → logits (B, T, V); random weights."""
 
 import torch
-
 from torch import nn
 from transformers import PhiConfig, PhiForCausalLM
 

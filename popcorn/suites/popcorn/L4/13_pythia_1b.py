@@ -1,7 +1,6 @@
 """Pythia 1.4B in its shape, four layers, a quarter of each head turned by position: input_ids (B, T) → logits (B, T, V); random weights."""
 
 import torch
-
 from torch import nn
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 

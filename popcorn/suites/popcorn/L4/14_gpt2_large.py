@@ -1,7 +1,6 @@
 """GPT-2 large in its shape, six layers: input_ids (B, T) → logits (B, T, V); random weights."""
 
 import torch
-
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 

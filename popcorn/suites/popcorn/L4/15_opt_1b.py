@@ -1,7 +1,6 @@
 """OPT 1.3B in its shape, four layers: input_ids (B, T) → logits (B, T, V); random weights."""
 
 import torch
-
 from torch import nn
 from transformers import OPTConfig, OPTForCausalLM
 

@@ -4,7 +4,6 @@ L blocks of width D, H heads, G for keys and values, MLP of width F; random weig
 """
 
 import torch
-
 from torch import nn
 from transformers import Qwen3Config, Qwen3ForCausalLM
 

@@ -4,7 +4,6 @@ Inner width 2·D, 16 states, steps of rank D/16; the library's plain path runs t
 """
 
 import torch
-
 from torch import nn
 from transformers import MambaConfig, MambaForCausalLM
 

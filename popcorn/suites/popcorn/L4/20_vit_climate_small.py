@@ -3,7 +3,6 @@ H heads; random weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import ViTConfig, ViTModel
 

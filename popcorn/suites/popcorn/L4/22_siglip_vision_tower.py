@@ -3,7 +3,6 @@ layers of width D, H heads; random weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import SiglipVisionConfig, SiglipVisionModel
 

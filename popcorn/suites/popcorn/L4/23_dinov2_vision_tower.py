@@ -3,7 +3,6 @@ patches of 14, L layers of width D, H heads; random weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import Dinov2Config, Dinov2Model
 

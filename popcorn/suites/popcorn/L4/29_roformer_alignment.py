@@ -1,7 +1,6 @@
 """A genomic model with rotary positions (RoFormer): input_ids (B, T) → states (B, T, D); six layers of width D, random weights."""
 
 import torch
-
 from torch import nn
 from transformers import RoFormerConfig, RoFormerModel
 

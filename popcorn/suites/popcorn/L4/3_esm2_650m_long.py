@@ -3,7 +3,6 @@ random weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import EsmConfig, EsmModel
 

@@ -4,7 +4,6 @@ Two of eight experts a token, each a gated MLP of width F; G heads for keys and 
 """
 
 import torch
-
 from torch import nn
 from transformers import MixtralConfig, MixtralForCausalLM
 

@@ -3,7 +3,6 @@ positions, random weights.
 """
 
 import torch
-
 from torch import nn
 from transformers import EsmConfig, EsmModel
 
