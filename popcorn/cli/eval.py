@@ -36,7 +36,9 @@ def evaluate_file(
     """
     found = find_problem(problem)
     if facts(found).ranks is not None:
-        raise BadProblem(f"{found.id} is about communication and never runs on one process; judge it with `popcorn ranks {found.id} {file}`")
+        raise BadProblem(
+            f"{found.id} is about communication and never runs on one process; judge it with `popcorn ranks {found.id} {file}`"
+        )
     source = read_candidate(file)
     request = Request(
         problem=found,

@@ -8,7 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from popcorn.cli.problems_check import check_command
+from popcorn.cli.problems_export import export_command
 from popcorn.cli.problems_import import import_command
+from popcorn.suites.costs import declared_costs, settings
 from popcorn.suites.importing.shelf import get, names
 from popcorn.suites.problems import Problem, facts, find_problem, list_problems, statement, suite_version
 from popcorn.suites.shelved import list_shelved
@@ -19,11 +21,15 @@ WIDTH = 100
 """Columns of the table, so that it fits a terminal split in two."""
 
 app = typer.Typer(
-    help="The problems: list them, show one, check that one is fit, import those of others.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="The problems: list them, show one, check that one is fit, import those of others.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 app.command("check")(check_command)
 app.command("import")(import_command)
+app.command("export")(export_command)
 
 
 @app.command("list")
@@ -64,10 +70,19 @@ def show_command(
     found = find_problem(problem)
     bounds = _bounds(found)
     if as_json:
-        typer.echo(json.dumps({**_row(found), "bounds": bounds, "statement": statement(found)}, indent=1, ensure_ascii=False))
+        typer.echo(
+            json.dumps(
+                {**_row(found), "bounds": bounds, "settings": settings(found), "statement": statement(found)}, indent=1, ensure_ascii=False
+            )
+        )
         return
     typer.echo(statement(found))
     typer.echo(f"# {found.id} {found.name}, hash {found.hash}")
+    listed = settings(found)
+    typer.echo(
+        f"# settings: {', '.join(dict.fromkeys(one['name'] for one in listed))}"
+        + ("; each also with gradients" if len({one["gradient"] for one in listed}) > 1 else "")
+    )
     if bounds["min_bytes"] is None and bounds["flops"] is None:
         typer.echo("# least bytes and flops: not declared")
     else:
@@ -86,14 +101,19 @@ def _row(problem: Problem) -> dict[str, Any]:
 
 def _bounds(problem: Problem) -> dict[str, tuple[float, float] | None]:
     """Smallest and largest bound over the sizes; None where the file declares none. The middle would tell the timed size."""
-    if not facts(problem).dims:
+    told = facts(problem)
+    if not told.dims:
         return {"min_bytes": None, "flops": None}
-    from popcorn.suites.loading import load
+    ends = [{name: getattr(dim, end) for name, dim in told.dims.items()} for end in ("low", "high")]
+    if problem.origin == "suite":
+        both = [declared_costs(problem, dims) for dims in ends]
+    else:
+        from popcorn.suites.loading import load
 
-    loaded = load(problem)
-    ends = [{name: getattr(dim, end) for name, dim in loaded.dims.items()} for end in ("low", "high")]
-    both = {"min_bytes": [loaded.min_bytes(dims, 4) for dims in ends], "flops": [loaded.flops(dims) for dims in ends]}
-    return {name: None if low is None or high is None else (low, high) for name, (low, high) in both.items()}
+        loaded = load(problem)
+        both = [(loaded.min_bytes(dims, 4), loaded.flops(dims)) for dims in ends]
+    pairs = zip(("min_bytes", "flops"), zip(*both, strict=True), strict=True)
+    return {name: None if low is None or high is None else (low, high) for name, (low, high) in pairs}
 
 
 def _span(bound: tuple[float, float] | None, show: Any) -> str:

@@ -41,5 +41,7 @@ def run_ranks_command(
         if answer.reference_s is not None:
             typer.echo(f"  reference {show_time(answer.reference_s)} a call, the slowest rank's; mean error {answer.mean_error:.1e}")
         if answer.time_s and answer.reference_s is not None:
-            typer.echo(f"  candidate {show_time(answer.time_s)} a call: {answer.reference_s / answer.time_s:.2f} times as fast (ranks' own clocks)")
+            typer.echo(
+                f"  candidate {show_time(answer.time_s)} a call: {answer.reference_s / answer.time_s:.2f} times as fast (ranks' own clocks)"
+            )
     raise typer.Exit(SKIPPED if answer.outcome == "skipped" else EXIT_CODES[answer.outcome])  # type: ignore[index]

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import symtable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -48,6 +49,7 @@ class Facts:
     """First sentence of the file's docstring."""
 
 
+@functools.lru_cache(maxsize=4096)
 def read_facts(source: str, name: str) -> Facts:
     """Facts of a problem's text. Raises BadProblem where the text is not Python, lacks a part of the contract or contradicts it."""
     tree = parse(source, name)

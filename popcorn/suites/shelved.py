@@ -24,7 +24,9 @@ def find_shelved(text: str) -> Problem | None:
     if len(found) == 1:
         return problem_of(suite, found[0], pinned=match["version"] is not None)
     if found:
-        raise UnknownProblem(f"{text[:100]!r} could be {' or '.join(f'{suite.name}/{one.key}' for one in found[:5])}; give one of these ids")
+        raise UnknownProblem(
+            f"{text[:100]!r} could be {' or '.join(f'{suite.name}/{one.key}' for one in found[:5])}; give one of these ids"
+        )
     near = difflib.get_close_matches(key, [one.key for one in suite.entries] + [one.name for one in suite.entries], n=3, cutoff=0.5)
     hint = f"nearest: {', '.join(f'{suite.name}/{one}' for one in near)}; " if near else ""
     raise UnknownProblem(f"the suite {suite.name} has no problem {key[:100]!r}; {hint}see `popcorn problems list --suite {suite.name}`")

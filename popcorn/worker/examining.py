@@ -163,11 +163,15 @@ def _costs(one: _Known) -> list[Check]:
     moved, declared = counted_bytes(one.model, one.inputs, one.reference), loaded.min_bytes(dims, 4)
     if declared is not None:
         fits = declared <= moved * 1.001 and (bool(told.bytes_why) or declared >= (1 - NEAR) * moved)
-        checks.append(Check("declared bytes are those of the tensors", fits, "" if fits else f"declared {declared:.4g}, counted {moved:.4g}"))
+        checks.append(
+            Check("declared bytes are those of the tensors", fits, "" if fits else f"declared {declared:.4g}, counted {moved:.4g}")
+        )
     done, counted = loaded.flops(dims), counted_flops(one)
     if done is not None and counted and not told.flops_why:
         fits = abs(done - counted) <= NEAR * counted
-        checks.append(Check("declared flops are those that a counter sees", fits, "" if fits else f"declared {done:.4g}, counted {counted:.4g}"))
+        checks.append(
+            Check("declared flops are those that a counter sees", fits, "" if fits else f"declared {done:.4g}, counted {counted:.4g}")
+        )
     return checks
 
 

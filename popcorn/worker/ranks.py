@@ -64,7 +64,9 @@ def run_ranks(problem: Problem, candidate: str | None, world: int, device: str =
     cuda = machine.kind == "cuda"
     backend = "nccl" if cuda else "gloo"
     if world < least:
-        return RankAnswer("skipped", f"needs {least} or more processes and {world} was asked for; one process would communicate nothing", 0, backend)
+        return RankAnswer(
+            "skipped", f"needs {least} or more processes and {world} was asked for; one process would communicate nothing", 0, backend
+        )
     if cuda and _gpus() < world:
         have = _gpus()
         return RankAnswer("skipped", f"needs {world} GPUs and this machine has {have}; `--device cpu` runs it over Gloo", 0, backend)
@@ -117,7 +119,12 @@ def _examined(folder: Path, world: int, backend: str, reference_s: float) -> Ran
 def _judge(folder: Path, world: int, answer: str, trials: int = TRIALS) -> dict[str, Any]:
     job = json.dumps({"trials": trials, "world": world, "floor": FLOOR, "answer": answer})
     done = subprocess.run(
-        [sys.executable, "-m", "popcorn.worker.rank_judging", str(folder), job], capture_output=True, text=True, timeout=120, env=_environment(), check=False
+        [sys.executable, "-m", "popcorn.worker.rank_judging", str(folder), job],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=_environment(),
+        check=False,
     )
     if done.returncode != 0:
         raise HarnessFailure(f"the errors could not be measured: {done.stderr[-1000:]}")
@@ -136,7 +143,9 @@ def _launch(job: dict[str, Any], folder: Path, timeout_s: float) -> tuple[str | 
             log = (folder / f"log-{rank}").open("wb")
             logs.append(log)
             command = [sys.executable, "-m", "popcorn.worker.rank_process", str(folder), str(rank)]
-            ranks.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=_environment()))
+            ranks.append(
+                subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=_environment())
+            )
         failed = _wait(ranks, folder, time.monotonic() + timeout_s, timeout_s)
     finally:
         for one in ranks:

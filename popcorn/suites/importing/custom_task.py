@@ -60,10 +60,14 @@ def _found(task: Path, root: Path) -> Found:
         starts = {path.name: block(text, "EVOLVE") or "" for path, text in texts.items() if "[EVOLVE_START]" in text}
         source = _reference(texts)
         instructions = "\n".join(_uncommented(wish) for wish in wishes if wish)
-        head = "".join(f"# {line}\n" for line in ["What the author of the task asks for:", *instructions.splitlines()]) if instructions else ""
+        head = (
+            "".join(f"# {line}\n" for line in ["What the author of the task asks for:", *instructions.splitlines()]) if instructions else ""
+        )
         remarks = ["the author's instructions stand at the top of the statement"] if instructions else []
         remarks.append("its pytest tests are not run; Popcorn's own trials judge")
-        return Found(**about, source=head + source, remarks=tuple(remarks), files={f"start_{n}": text for n, text in starts.items() if text.strip()})
+        return Found(
+            **about, source=head + source, remarks=tuple(remarks), files={f"start_{n}": text for n, text in starts.items() if text.strip()}
+        )
     except PopcornError as error:
         return Found(**about, refused=str(error))
 
@@ -97,7 +101,9 @@ def _wrapped(source: str) -> str | None:
     entry = next((name for name in _ENTRIES if name in functions), None)
     if entry is None or "get_inputs" not in functions:
         return None
-    return f"{source}\n\nimport torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, *inputs):\n        return {entry}(*inputs)\n"
+    return (
+        f"{source}\n\nimport torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, *inputs):\n        return {entry}(*inputs)\n"
+    )
 
 
 def _uncommented(text: str) -> str:

@@ -122,7 +122,9 @@ def _bound(workload: Any, inputs: dict[str, Input], folder: Path, root: Path) ->
     """Numbers of the axes, scalars and files of one workload."""
     if not isinstance(workload, dict) or not isinstance(workload.get("axes") or {}, dict):
         raise BadProblem("a workload is not an object with `axes`")
-    bound: dict[str, Any] = {str(name): size for name, size in (workload.get("axes") or {}).items() if type(size) is int and 0 < size < 2**40}
+    bound: dict[str, Any] = {
+        str(name): size for name, size in (workload.get("axes") or {}).items() if type(size) is int and 0 < size < 2**40
+    }
     for name, told in (workload.get("inputs") or {}).items():
         kind = told.get("type") if isinstance(told, dict) else None
         if kind == "scalar" and isinstance(told.get("value"), bool | int | float):

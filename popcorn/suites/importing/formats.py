@@ -23,7 +23,9 @@ FORMATS: dict[str, Format] = {
     "custom_task": Format(custom_task.looks_like, custom_task.read, "task.py and a kernel file with [EVOLVE_START] markers"),
     "flashinfer": Format(flashinfer.looks_like, flashinfer.read, "definition and workload JSON (FlashInfer-Bench, SOL-ExecBench)"),
     "cases": Format(plain_cases.looks_like, plain_cases.read, "reference.py and cases.toml"),
-    "kernelbench": Format(kernelbench.looks_like, kernelbench.read, "level1/1_Name.py with Model and get_inputs (KernelBench, PopcornBench)"),
+    "kernelbench": Format(
+        kernelbench.looks_like, kernelbench.read, "level1/1_Name.py with Model and get_inputs (KernelBench, PopcornBench)"
+    ),
 }
 ALIASES = {"popcornbench": "kernelbench", "robust-kbench": "robust_kbench", "kernelfoundry": "custom_task", "sol-execbench": "flashinfer",
            "sol_execbench": "flashinfer", "flashinfer-bench": "flashinfer", "flashinfer_bench": "flashinfer"}  # fmt: skip

@@ -26,7 +26,7 @@ def product(config: Mapping[str, Any], kind: str) -> list[tuple[dict[str, Any], 
 def _part(config: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     part = config.get(name) or [{}]
     if not (isinstance(part, list) and all(isinstance(one, dict) for one in part)):
-        raise BadProblem(f"`{name}` is not a list of objects; expected [{{\"batch_size\": 8}}, …]")
+        raise BadProblem(f'`{name}` is not a list of objects; expected [{{"batch_size": 8}}, …]')
     for key in itertools.chain.from_iterable(part):
         if not _NAME.fullmatch(key):
             raise BadProblem(f"`{name}` has the key {key[:40]!r}; expected a parameter's name")

@@ -68,7 +68,9 @@ def version_of(hashes: list[str]) -> str:
 def check_name(name: str) -> None:
     """Raises BadProblem for a name that cannot begin an id."""
     if not re.fullmatch(r"[A-Za-z][\w.-]{0,40}", name) or name in RESERVED:
-        raise BadProblem(f"a suite cannot be called {name[:60]!r}; expected letters, digits, '-', '_', and none of {', '.join(sorted(RESERVED))}")
+        raise BadProblem(
+            f"a suite cannot be called {name[:60]!r}; expected letters, digits, '-', '_', and none of {', '.join(sorted(RESERVED))}"
+        )
 
 
 def folder() -> Path:
@@ -90,7 +92,9 @@ def keep(suite: Suite, texts: dict[str, str]) -> None:
         fresh.rename(target)
         (target.parent / "current").write_text(suite.version, encoding="utf-8")
     except OSError as error:
-        raise BadProblem(f"the suite cannot be kept in {folder()} ({error.strerror}); set POPCORN_CACHE_DIR to a folder that can be written") from error
+        raise BadProblem(
+            f"the suite cannot be kept in {folder()} ({error.strerror}); set POPCORN_CACHE_DIR to a folder that can be written"
+        ) from error
 
 
 def names() -> list[str]:
@@ -101,7 +105,9 @@ def names() -> list[str]:
 def get(name: str, version: str | None = None) -> Suite:
     """A suite, the current version unless one is named. Raises UnknownProblem."""
     if name not in names():
-        raise UnknownProblem(f"no suite is called {name[:60]!r}; imported are: {', '.join(names()) or 'none'}; see `popcorn problems import --help`")
+        raise UnknownProblem(
+            f"no suite is called {name[:60]!r}; imported are: {', '.join(names()) or 'none'}; see `popcorn problems import --help`"
+        )
     home = folder() / name
     wanted = version or (home / "current").read_text(encoding="utf-8").strip()
     found = [path.name for path in home.iterdir() if path.name.startswith(wanted) and (path / "suite.json").is_file()]

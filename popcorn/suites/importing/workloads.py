@@ -21,6 +21,7 @@ _BYTES = {
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
 }  # fmt: skip
 _FLOATS = ("float64", "float32", "float16", "bfloat16")
+_OURS = {"Model", "Dim", "WORKLOAD", "get_inputs", "get_init_inputs", "min_bytes", "flops", "valid", "nn"}
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.UAdd, ast.USub)
 
 
@@ -124,12 +125,15 @@ def compose(spec: Spec) -> tuple[str, list[str]]:
         remarks.append(f"on a machine without GPU the {len(ordered) - len(small)} largest are left out")
     floats = sorted({one.dtype for one in spec.inputs.values() if one.shape is not None and one.dtype in _FLOATS})
     if floats and floats != ["float32"]:
-        remarks.append(f"its floating inputs are {' and '.join(floats)}; `--precision` decides, so choose {floats[0]} to judge at that type")
+        remarks.append(
+            f"its floating inputs are {' and '.join(floats)}; `--precision` decides, so choose {floats[0]} to judge at that type"
+        )
     calls = [{**one, **sizes_of(spec, one)} for one in ordered]
     shapes = {name: None if one.shape is None else list(one.shape) for name, one in spec.inputs.items()}
     dtypes = {name: one.dtype for name, one in spec.inputs.items()}
     outputs = {name: [list(one.shape or ()), one.dtype] for name, one in spec.outputs.items() if one.dtype in _BYTES}
-    return f'''{spec.reference.rstrip()}
+    return (
+        f"""{_reference(spec)}
 
 
 # --- how Popcorn connects this function: a trial draws one of its workloads
@@ -141,6 +145,7 @@ from torch import nn
 
 from popcorn.suites.jitter import Dim
 
+_entry, _custom = {spec.entry}, {spec.custom}
 WORKLOAD = Dim({len(ordered)}, among={tuple(range(1, len(ordered) + 1))}, cpu={max(small, default=1)})
 _WORKLOADS = {calls!r}
 _SHAPES = {shapes!r}
@@ -152,7 +157,7 @@ _BYTES = {_BYTES!r}
 
 class Model(nn.Module):
     def forward(self, *inputs):
-        return {spec.entry}(*inputs)
+        return _entry(*inputs)
 
 
 def _size(axis, workload):
@@ -193,14 +198,28 @@ def min_bytes(WORKLOAD=WORKLOAD, itemsize=4):
     workload = _WORKLOADS[WORKLOAD - 1]
     read = sum(_bytes_of(shape, _DTYPES[name], workload, itemsize) for name, shape in _SHAPES.items() if shape is not None)
     return read + sum(_bytes_of(shape, dtype, workload, itemsize) for shape, dtype in _OUTPUTS.values())
-''', remarks
+""",
+        remarks,
+    )
+
+
+def _reference(spec: Spec) -> str:
+    """The reference's text as it is, or, where it uses names that the problem needs for itself, in a namespace of its own."""
+    tree = ast.parse(spec.reference)
+    bound = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    bound |= {name.id for node in tree.body if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)}
+    if not bound & _OURS:
+        return spec.reference.rstrip()
+    lines = "".join(f"    {line!r}\n" for line in spec.reference.splitlines(keepends=True))
+    taken = "".join(f"{name} = _namespace[{name!r}]\n" for name in (spec.entry, spec.custom) if name)
+    return f"_TEXT = (\n{lines})\n_namespace = {{'__name__': 'reference'}}\nexec(compile(_TEXT, 'reference', 'exec'), _namespace)\n{taken}".rstrip()
 
 
 def _making(spec: Spec) -> str:
     if spec.custom is None:
         return "    return [_made(name, workload) for name in _SHAPES]"
     return (
-        f"    made = {spec.custom}(dict(workload), torch.get_default_device())\n"
+        "    made = _custom(dict(workload), torch.get_default_device())\n"
         "    return [made[name] if name in made else _made(name, workload) for name in _SHAPES]"
     )
 
@@ -214,7 +233,9 @@ def _check(spec: Spec) -> None:
         raise BadProblem("there is no workload, so its axes have no sizes")
     for name, one in spec.inputs.items():
         if one.dtype not in _BYTES:
-            raise BadProblem(f"the input `{name}` is {one.dtype[:40]}, which torch does not compute with; expected one of {', '.join(_BYTES)}")
+            raise BadProblem(
+                f"the input `{name}` is {one.dtype[:40]}, which torch does not compute with; expected one of {', '.join(_BYTES)}"
+            )
         if one.shape is None and any(name not in workload for workload in spec.workloads) and spec.custom is None:
             raise BadProblem(f"the scalar `{name}` has no value in some workload")
     tree = ast.parse(spec.reference)
