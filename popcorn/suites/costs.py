@@ -26,7 +26,7 @@ def declared_costs(problem: Problem, dims: Mapping[str, int], itemsize: int = 4)
 def _formulas(problem: Problem) -> dict[str, Callable[..., Any]]:
     """The file's functions and constants, without its imports and classes: nothing of torch is needed to multiply sizes."""
     tree = parse(problem.source, problem.id)
-    kept = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.Assign)]
+    kept: list[ast.stmt] = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.Assign)]
     namespace: dict[str, Any] = {"Dim": Dim}
     flags = __future__.annotations.compiler_flag
     exec(compile(ast.Module(kept, []), problem.path, "exec", flags=flags), namespace)

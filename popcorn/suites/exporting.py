@@ -21,6 +21,7 @@ STATUS = {
     "compile_error": "COMPILE_ERROR", "timeout": "TIMEOUT", "invalid_reference": "INVALID_REFERENCE",
 }  # fmt: skip
 """Our outcomes in their words; every other one is RUNTIME_ERROR."""
+_ERRORS = ("max_abs_error", "max_rel_error")
 
 
 def export_problem(problem: Problem, folder: Path, records: Iterable[Record] = ()) -> dict[str, int]:
@@ -65,7 +66,9 @@ def trace_of(record: Record, definition: str, workload: Mapping[str, Any]) -> di
     """An evaluation as a trace. Latencies in milliseconds, as theirs are; performance only for a pass."""
     timing = record.measurement.timing
     passed = record.verdict.outcome == "correct"
-    worst = max((one.candidate.largest for one in record.verdict.errors if one.candidate), default=None)
+    worst = [
+        max((value for one in record.verdict.precision if (value := getattr(one, name)) is not None), default=None) for name in _ERRORS
+    ]
     performance = None
     if passed and timing is not None:
         mine, theirs = timing.candidate.time_s * 1e3, timing.baseline.time_s * 1e3
@@ -75,7 +78,7 @@ def trace_of(record: Record, definition: str, workload: Mapping[str, Any]) -> di
         "log": record.verdict.reason or "",
         "environment": {"hardware": record.machine.device_name, "libs": {"torch": record.machine.torch, "cuda": record.machine.cuda}},
         "timestamp": record.provenance.made,
-        "correctness": {"max_relative_error": worst} if passed else None,
+        "correctness": {"max_absolute_error": worst[0], "max_relative_error": worst[1]} if passed else None,
         "performance": performance,
     }
     bound = {**workload, "axes": {**workload["axes"], **record.case.dims}}

@@ -70,12 +70,12 @@ class Dim(int):
 
     def at(self, size: Size) -> "Dim":
         """This dimension as it is for a machine with a GPU (`full`) or without one (`cpu`): the same proportions, another size."""
+        if self.among and size == "cpu":
+            return Dim(self.cpu, among=[one for one in self.among if one <= self.cpu])
         if size == "full" or self.cpu == int(self):
             return self
         if self.fixed:
             return Dim(self.cpu, align=self.align, fixed=True)
-        if self.among:
-            return Dim(self.cpu, among=[one for one in self.among if one <= self.cpu])
         low = min(self.cpu, max(self.align, _up(self.low / self * self.cpu, self.align)))
         high = max(self.cpu, _down(self.high / self * self.cpu, self.align))
         return Dim(self.cpu, low=low, high=high, align=self.align)

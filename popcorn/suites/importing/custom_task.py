@@ -8,6 +8,7 @@ import ast
 import re
 import textwrap
 from pathlib import Path
+from typing import Any
 
 from popcorn.errors import BadProblem, PopcornError
 from popcorn.suites.facts import parse
@@ -53,7 +54,7 @@ def _tasks(folder: Path) -> list[Path]:
 
 def _found(task: Path, root: Path) -> Found:
     name = snake(task.name)
-    about = {"key": name, "name": name, "where": str(task.relative_to(root)) if task != root else task.name}
+    about: dict[str, Any] = {"key": name, "name": name, "where": str(task.relative_to(root)) if task != root else task.name}
     try:
         texts = _texts(task)
         wishes = [block(text, "USER_INSTRUCTIONS") for text in texts.values()]

@@ -44,7 +44,7 @@ def _broken(path: Path) -> bool:
 
 def _found(path: Path, root: Path, workloads: dict[str, list[Any]], unread: dict[str, str], solutions: dict[str, dict[str, str]]) -> Found:
     stem = path.parent.name if path.name == "definition.json" and path.parent != root else path.stem
-    about = {"key": snake(stem), "name": snake(stem), "where": str(path.relative_to(root))}
+    about: dict[str, Any] = {"key": snake(stem), "name": snake(stem), "where": str(path.relative_to(root))}
     try:
         definition = read_json(path)
         if not isinstance(definition, dict):
@@ -57,11 +57,11 @@ def _found(path: Path, root: Path, workloads: dict[str, list[Any]], unread: dict
         given = workloads.get(beside) or workloads.get(title) or []
         spec, remarks = _spec(definition, given, path.parent, root)
         source, more = compose(spec)
-        return Found(**about, source=source, remarks=(*remarks, *more), files=solutions.get(title, {}))  # type: ignore[arg-type]
+        return Found(**about, source=source, remarks=(*remarks, *more), files=solutions.get(title, {}))
     except PopcornError as error:
-        return Found(**about, refused=str(error))  # type: ignore[arg-type]
+        return Found(**about, refused=str(error))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return Found(**about, refused=f"its reference is not valid Python: {str(error)[:200]}")  # type: ignore[arg-type]
+        return Found(**about, refused=f"its reference is not valid Python: {str(error)[:200]}")
 
 
 def _spec(definition: dict[str, Any], workloads: list[Any], folder: Path, root: Path) -> tuple[Spec, list[str]]:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from popcorn.errors import PopcornError
 from popcorn.suites.facts import INJECTED, parse, undefined_names
@@ -42,19 +43,19 @@ def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) 
     pieces += [f"L{level}"] if level is not None else []
     short = "/".join(filter(None, [*pieces, str(number) if number is not None else name]))
     key = short if short not in taken else f"{short}_{name}"
-    about = {"key": key, "name": name, "where": str(relative), "level": level, "number": number}
+    about: dict[str, Any] = {"key": key, "name": name, "where": str(relative), "level": level, "number": number}
     try:
         source = read_text(path)
         parse(source, path.name)
         missing = undefined_names(source, path.name, given=frozenset({INJECTED}))
     except PopcornError as error:
-        return Found(**about, refused=str(error))  # type: ignore[arg-type]
+        return Found(**about, refused=str(error))
     except (RecursionError, MemoryError):
-        return Found(**about, refused="is nested too deeply to be read")  # type: ignore[arg-type]
+        return Found(**about, refused="is nested too deeply to be read")
     if missing:
         names = ", ".join(f"`{name}` (line {line})" for name, line in missing[:3])
-        return Found(**about, refused=f"uses {names}, which it never defines")  # type: ignore[arg-type]
-    return Found(**about, source=source)  # type: ignore[arg-type]
+        return Found(**about, refused=f"uses {names}, which it never defines")
+    return Found(**about, source=source)
 
 
 def _level(relative: Path) -> int | None:

@@ -40,7 +40,7 @@ def read(folder: Path) -> list[Found]:
 
 def _found(path: Path, root: Path) -> Found:
     name = snake(path.parent.name)
-    about = {"key": name, "name": name, "where": str(path.relative_to(root))}
+    about: dict[str, Any] = {"key": name, "name": name, "where": str(path.relative_to(root))}
     try:
         told = tomllib.loads(read_text(path))
         reference = read_text(path.with_name("reference.py"))
@@ -49,7 +49,7 @@ def _found(path: Path, root: Path) -> Found:
             raise BadProblem("cases.toml has no [[cases]]; expected one table a case, with a size for each axis")
         if "inputs" not in told:
             parse(reference, "reference.py")
-            return Found(**about, source=reference + connect([(case, case) for case in cases], 1, False))
+            return Found(**about, source=reference + connect([(case, case) for case in cases], False))
         source, remarks = compose(Spec(reference, _entry(reference, told.get("entry")), _inputs(told["inputs"]), {}, {}, cases))
         return Found(**about, source=source, remarks=tuple(remarks))
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -4,6 +4,7 @@ The timed setting is the first of the `single_*` lists; trials draw from it and 
 """
 
 from pathlib import Path
+from typing import Any
 
 from popcorn.errors import BadProblem, PopcornError
 from popcorn.suites.facts import parse
@@ -34,7 +35,7 @@ def _found(path: Path, root: Path, way: str) -> Found:
     name = snake(path.parent.name if path.parent != root else root.name)
     key = "/".join(filter(None, [f"L{level.removeprefix('level_').removeprefix('level')}" if level else "", name]))
     key += "" if way == "forward" else "_backward"
-    about = {"key": key, "name": name, "where": str(path.relative_to(root))}
+    about: dict[str, Any] = {"key": key, "name": name, "where": str(path.relative_to(root))}
     try:
         source, remarks = read_text(path), []
         parse(source, path.name)
@@ -52,9 +53,9 @@ def _found(path: Path, root: Path, way: str) -> Found:
         settings = settings[:MAX_SETTINGS]
         if len(settings) > 1:
             remarks.append(f"{len(settings)} settings, one of them a trial; the first of the single ones is timed")
-        return Found(**about, source=source + connect(settings, 1, way == "backward"), remarks=tuple(remarks), files=_candidates(path, way))  # type: ignore[arg-type]
+        return Found(**about, source=source + connect(settings, way == "backward"), remarks=tuple(remarks), files=_candidates(path, way))
     except PopcornError as error:
-        return Found(**about, refused=str(error))  # type: ignore[arg-type]
+        return Found(**about, refused=str(error))
 
 
 def _candidates(path: Path, way: str) -> dict[str, str]:

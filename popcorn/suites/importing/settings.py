@@ -33,12 +33,13 @@ def _part(config: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return part
 
 
-def connect(settings: Sequence[tuple[dict[str, Any], dict[str, Any]]], nominal: int, backward: bool) -> str:
+def connect(settings: Sequence[tuple[dict[str, Any], dict[str, Any]]], backward: bool) -> str:
     """Text to append to a task's own: `SETTING` is a size that a trial draws, and Model and get_inputs read their arguments from it.
 
-    nominal: number, from 1, of the setting that is timed.
+    The first of the settings is timed; it gets the highest number, so that a choice up to it, as on a machine without GPU, holds them all.
     """
-    inits, inputs = [init for init, _ in settings], [given for _, given in settings]
+    ordered = [*settings[1:], *settings[:1]]
+    inits, inputs = [init for init, _ in ordered], [given for _, given in ordered]
     return f'''
 
 # --- how Popcorn connects this task: a trial draws one of its settings
@@ -48,7 +49,7 @@ import inspect as _inspect
 from popcorn.suites.jitter import Dim
 
 {"DIFFERENTIABLE = True" if backward else ""}
-SETTING = Dim({nominal}, among={tuple(range(1, len(settings) + 1))})
+SETTING = Dim({len(ordered)}, among={tuple(range(1, len(ordered) + 1))})
 _INIT_SETTINGS = {inits!r}
 _INPUT_SETTINGS = {inputs!r}
 _task_inputs = get_inputs
