@@ -55,5 +55,11 @@ class MissingTool(PopcornError):
     exit_code = 66
 
 
+class BadAgent(PopcornError):
+    """A model, tier, budget or run of agents that cannot be used as asked; the text says what was expected."""
+
+    exit_code = 68
+
+
 class HarnessFailure(Exception):
     """A fault of ours (a worker that died without the candidate's help). Becomes `harness_error`, is retried, never counts."""

@@ -13,6 +13,7 @@ from popcorn.schema.measurement import Measurement
 from popcorn.schema.record import Build, Lane, Record
 from popcorn.schema.verdict import Verdict
 from popcorn.worker.bench import Bench
+from popcorn.worker.building import run_build
 from popcorn.worker.comparing import time_candidate
 from popcorn.worker.compiled import add_compiled
 from popcorn.worker.counting import count
@@ -70,7 +71,7 @@ def record_crash(request: Request, bench: Bench, store: Store, reason: str) -> R
 def _run(session: Session, answer: Answer, store: Store) -> None:
     lane = "build"
     try:
-        answer.build, answer.lanes[lane] = session.bench.build_lane.run(session.build)
+        answer.build, answer.lanes[lane] = run_build(session)
         lane = "device"
         _, answer.lanes[lane] = session.bench.device_lane.run(lambda: _judge_and_measure(session, answer, store))
     except Refused as refused:

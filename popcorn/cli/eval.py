@@ -24,21 +24,27 @@ def evaluate_file(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     precision: Annotated[PrecisionName, typer.Option(help="Element type of inputs, weights and outputs.")] = PrecisionName["float32"],
     backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,
-    budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 10.0,
+    budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 5.0,
     counters: Annotated[bool, typer.Option("--counters/--no-counters", help="Hardware counters, where the machine has them.")] = True,
     compile: Annotated[bool, typer.Option("--compile/--no-compile", help="The reference under torch.compile as a second baseline.")] = True,
+    watch: Annotated[bool, typer.Option("--watch", help="FILE is a folder: judge every kernel that appears there.")] = False,
+    model: Annotated[str, typer.Option(help="With --watch: the name under which the run is kept.")] = "external",
     json: Annotated[bool, typer.Option("--json", help="Print the record as one JSON object, and nothing else.")] = False,
 ) -> None:
     """Judge a kernel file, measure it, and print its card.
 
     The exit code says the outcome: 0 correct; 10 to 15 wrong; 20 cheated; 30 does not compile; 31 to 34 failed while it ran; 40 to 50 not
-    judged; 2 and 60 to 67 a mistake in the command itself.
+    judged; 2 and 60 to 68 a mistake in the command itself.
     """
     found = find_problem(problem)
     if facts(found).ranks is not None:
         raise BadProblem(
             f"{found.id} is about communication and never runs on one process; judge it with `popcorn ranks {found.id} {file}`"
         )
+    if watch:
+        from popcorn.cli.watch import watch_folder
+
+        return watch_folder(found, Path(file), model, language, device, budget)
     source = read_candidate(file)
     request = Request(
         problem=found,

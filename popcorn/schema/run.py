@@ -72,6 +72,10 @@ class Turn(Frozen):
     """The model's answer outside tool calls."""
     calls: tuple[ToolCall, ...] = ()
     """Tool calls in order."""
+    note: str | None = None
+    """What the harness told the model before this turn: budgets near their end, the last turn, an answer without a call."""
+    stop_reason: str | None = None
+    """Why the model stopped, as the provider says: stop, tool_calls, max_tokens, model_length, …"""
     final: bool = False
     """True on the turn that ended the run."""
 
@@ -108,7 +112,25 @@ class Run(Frozen):
     truncated: bool = False
     """True when history had to be cut to fit the model's window."""
     ended_by: Literal["submit", "turns", "tool_calls", "tokens", "money", "wall", "error", "stopped"] | None = None
-    """What ended it."""
+    """What ended it; None while it runs."""
+    repeat: int = 1
+    """Number of this run among the repeats of the same question, from 1."""
+    device: str | None = None
+    """Device id of the machine that judged."""
+    submitted_by: Literal["model", "harness"] | None = None
+    """`harness`: a budget ended before the model submitted, and the best correct kernel so far was submitted in its place."""
+    outcome: str | None = None
+    """Outcome of the final kernel, `no_kernel` when there was none; None while it runs."""
+    speedup: float | None = None
+    """Of the final kernel over eager; None without a pass."""
+    reason: str | None = None
+    """What failed, when the run ended by an error."""
+    max_tokens: int | None = None
+    """Token budget, input and output together."""
+    max_cost_usd: float | None = None
+    """Money budget."""
+    max_wall_s: float | None = None
+    """Wall-clock budget."""
     prompt: str | None = None
     """The exact prompt, as rendered."""
     reference: str | None = None

@@ -5,11 +5,14 @@ A few giant elements can raise the rms so far that nothing else counts; `typical
 each capped at 1, so that those few decide nothing in it.
 """
 
+import functools
+import math
+
 import torch
 
 from popcorn.schema.comparison import Errors, OutputErrors
 
-_SAMPLED = 1 << 20
+_SAMPLED = 1 << 18
 
 
 def compare(
@@ -21,10 +24,12 @@ def compare(
     sensitivity: Errors | None,
     floor: float,
     flips: torch.Tensor | None = None,
+    figures: bool = True,
 ) -> OutputErrors:
     """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` have the same shape.
 
-    `flips` (booleans or None) marks the elements of an exact output that change under nudged inputs.
+    `flips` (booleans or None) marks the elements of an exact output that change under nudged inputs. Without `figures` those that only
+    people read (relative errors, ULP, cosine) are left out, which halves the work; the verdict is the same.
     """
     if not truth.is_floating_point() and not truth.is_complex():
         return _compare_exact(output, got, again, truth, reference, flips)
@@ -36,31 +41,70 @@ def compare(
     bad = int((~torch.isfinite(got)).sum())
     if bad:
         return OutputErrors(output=output, elements=truth.numel(), exact=False, nonfinite=bad)
-    got_wide, truth = got.to(torch.float64), truth.to(torch.float64)
-    scale = rms(truth)
-    difference = (got_wide - truth).abs()
-    relative = difference / (truth.abs() + floor * scale) if scale > 0 else difference
-    reference_difference = (reference.to(torch.float64) - truth).abs()
+    got_wide, units = got.to(torch.float64), Units(truth)
+    truth = units.truth
+    difference = (got_wide - truth).abs_()
+    reference_difference = (reference.to(torch.float64) - truth).abs_()
     repeat = None
     if again is not None:
-        repeat = 0.0 if torch.equal(got, again) else _finite(float(((got_wide - again.to(torch.float64)).abs() * _weight(truth)).max()))
-    return OutputErrors(
+        repeat = 0.0 if torch.equal(got, again) else _finite(float(((got_wide - again.to(torch.float64)).abs() * units.weight).max()))
+    found = OutputErrors(
         output=output,
         elements=truth.numel(),
         exact=False,
-        candidate=statistics(difference, truth),
-        reference=statistics(reference_difference, truth),
+        candidate=units.statistics(difference),
+        reference=units.statistics(reference_difference),
         sensitivity=sensitivity,
         repeat=repeat,
         max_abs=_finite(float(difference.max())),
         mean_abs=_finite(float(difference.mean())),
-        max_rel=_finite(float(relative.max())),
-        mean_rel=_finite(float(relative.mean())),
         reference_max_abs=_finite(float(reference_difference.max())),
-        max_ulp=_ulp(got, truth) if got.dtype == torch.float32 else None,
-        cosine=_cosine(got_wide, truth),
-        scale=scale,
+        scale=units.scale,
     )
+    if not figures:
+        return found
+    relative = difference / (units.size + floor * units.scale) if units.scale > 0 else difference
+    return found.model_copy(
+        update={
+            "max_rel": _finite(float(relative.max())),
+            "mean_rel": _finite(float(relative.mean())),
+            "max_ulp": _ulp(got, truth) if got.dtype == torch.float32 else None,
+            "cosine": _cosine(got_wide, truth),
+        }
+    )
+
+
+class Units:
+    """What errors are measured in, for one truth: each piece is computed once."""
+
+    def __init__(self, truth: torch.Tensor):
+        self.truth = truth.to(torch.float64)
+        self.size = self.truth.abs()
+        largest = float(self.size.max()) if truth.numel() else 0.0
+        # of numbers whose squares do not fit a double too
+        flat = (self.size / largest).flatten() if largest > 0 else self.size
+        self.scale = largest * math.sqrt(float(flat @ flat) / flat.numel()) if largest > 0 else 0.0
+
+    @functools.cached_property
+    def weight(self) -> torch.Tensor:
+        """1 / max(scale, |truth|)."""
+        return self.size.clamp(min=self.scale).reciprocal_() if self.scale > 0 else torch.ones_like(self.size)
+
+    @functools.cached_property
+    def typical(self) -> torch.Tensor:
+        """1 / max(median |truth|, |truth|)."""
+        return self.size.clamp(min=common(self.truth)).reciprocal_()
+
+    def statistics(self, difference: torch.Tensor) -> Errors:
+        """Largest, 99.9th percentile, mean and typical error; `difference` is |something − truth| ≥ 0."""
+        flat = (difference * self.weight).flatten()
+        beyond = max(1, flat.numel() // 1000)
+        return Errors(
+            largest=_finite(float(flat.max())),
+            p999=_finite(float(torch.topk(flat, beyond).values[-1])),
+            mean=_finite(float(flat.mean())),
+            typical=float((difference * self.typical).clamp_(max=1).mean()),
+        )
 
 
 def _compare_exact(
@@ -85,25 +129,12 @@ def _compare_exact(
 
 def moved(truth: torch.Tensor, nudged: torch.Tensor) -> Errors:
     """How far the truth moves under nudged inputs, in units of max(scale, |truth|)."""
-    return statistics(torch.nan_to_num((nudged - truth).abs(), nan=1e300, posinf=1e300), truth)
-
-
-def statistics(difference: torch.Tensor, truth: torch.Tensor) -> Errors:
-    """Largest, 99.9th percentile, mean and typical error; `difference` is |something − truth| ≥ 0."""
-    flat = (difference * _weight(truth)).flatten()
-    beyond = max(1, flat.numel() // 1000)
-    return Errors(
-        largest=_finite(float(flat.max())),
-        p999=_finite(float(torch.topk(flat, beyond).values[-1])),
-        mean=_finite(float(flat.mean(dtype=torch.float64))),
-        typical=float((difference / truth.abs().clamp(min=common(truth))).clamp(max=1).mean(dtype=torch.float64)),
-    )
+    return Units(truth).statistics(torch.nan_to_num((nudged - truth).abs(), nan=1e300, posinf=1e300).to(torch.float64))
 
 
 def rms(truth: torch.Tensor) -> float:
-    """Root mean square; of numbers whose squares do not fit a double too."""
-    largest = float(truth.abs().max()) if truth.numel() else 0.0
-    return largest * float((truth.to(torch.float64) / largest).square().mean().sqrt()) if largest > 0 else 0.0
+    """Root mean square."""
+    return Units(truth).scale
 
 
 def common(truth: torch.Tensor) -> float:
@@ -114,11 +145,6 @@ def common(truth: torch.Tensor) -> float:
     return max(1e-30, float(present.median())) if present.numel() else 1.0
 
 
-def _weight(truth: torch.Tensor) -> torch.Tensor:
-    scale = rms(truth)
-    return 1 / truth.abs().clamp(min=scale) if scale > 0 else torch.ones_like(truth)
-
-
 def _finite(value: float) -> float:
     return value if -1e300 < value < 1e300 else 1e300
 
@@ -127,10 +153,11 @@ def _ulp(got: torch.Tensor, truth: torch.Tensor) -> float:
     """Distance on the ordered integers that float32 patterns form (two's complement below zero)."""
 
     def ordered(t: torch.Tensor) -> torch.Tensor:
-        bits = t.contiguous().view(torch.int32).to(torch.int64)
+        bits = t.contiguous().view(torch.int32)
         return torch.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
 
-    return float((ordered(got) - ordered(truth.to(torch.float32))).abs().max())
+    # in double: two's complement of opposite ends would not fit 32 bits
+    return float((ordered(got).to(torch.float64) - ordered(truth.to(torch.float32))).abs_().max())
 
 
 def _cosine(got: torch.Tensor, truth: torch.Tensor) -> float | None:

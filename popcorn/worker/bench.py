@@ -49,6 +49,8 @@ class Bench:
             sweep(place)
         self.folder = Path(tempfile.mkdtemp(prefix=f"popcorn-{os.getpid()}-", dir=parent))
         self.disk = Path(tempfile.mkdtemp(prefix=f"popcorn-{os.getpid()}-"))
+        self.built: set[str] = set()
+        """Hashes of the candidates that were built here."""
         self._lock = threading.Lock()
         self._count = 0
 
@@ -79,8 +81,10 @@ class Bench:
         env = {"TMPDIR": str(private), "HOME": str(private), **caches}
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
+        # nothing is timed while the oracle works, so it may have every core
+        threads = len(os.sched_getaffinity(0)) if role == "oracle" and not self.cuda else self.threads
         introduction = {
-            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "cores": self.cores, "device": self.device,
+            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / (candidate_hash or "trusted") / "nvrtc"),
             "readable": [str(shared / "in"), str(self.builds.folder)], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / candidate_hash)],
         }  # fmt: skip

@@ -92,6 +92,15 @@ class Launch:
                 break
         self.taken.warm.setdefault(side, []).append(times)
 
+    def look_cold(self, side: str) -> float:
+        """Seconds of one cold call, the shorter of two: windows are sized by it, nothing else."""
+        shortest_s = math.inf
+        for block in (0, 1):
+            self.prepare(block)
+            reply, _ = self._run_block(side)
+            shortest_s = min(shortest_s, *_checked_samples(self.session, reply.get("samples_s"), 1))
+        return shortest_s
+
     def prepare(self, block: int) -> None:
         self.block = block
         session = self.session
@@ -164,18 +173,33 @@ class Launch:
         It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
         """
         claimed_s, own_s, calls = self.recorded_s(CANDIDATE), self.recorded_s(BASELINE), self._batch_calls()
-        mine_s = theirs_s = overhead_s = math.inf
+        mine_s = overhead_s = math.inf
+        found = None
         for attempt in range(_BATCHES):
             # the quickest of several on either side: whatever disturbs a batch makes it longer
-            mine_s = min(mine_s, self._batch(CANDIDATE, calls, attempt))
+            now_s = self._batch(CANDIDATE, calls, attempt)
+            mine_s = min(mine_s, now_s)
             overhead_s = min(overhead_s, self._batch(BASELINE, calls, attempt, call=False))
             self.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
             if look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
                 return
-            theirs_s = min(theirs_s, self._batch(BASELINE, calls, attempt))
-            if attempt and look("clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch") is None:
+            # the reference's batch right after: on a machine where others use the memory too, it is as slow as the candidate's was
+            theirs_s = self._batch(BASELINE, calls, attempt)
+            found = look("clock", now_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
+            if attempt and found is None:
                 return
-        self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
+        if found is not None:
+            raise Refused("cheated", found.evidence, "timing", "clock")
+
+    def time_alone(self) -> None:
+        """A block of the reference after the candidate's process is gone, with whatever it had queued on a GPU: was it slower beside it?"""
+        if not self.session.bench.cuda:
+            return
+        self.session.end(self.children.pop(CANDIDATE))
+        self.prepare(self.block + 1)
+        reply, _ = self._run_block(BASELINE)
+        alone = _checked_samples(self.session, reply.get("samples_s"), self.pace.windows)
+        self.taken.slowed.append(float(np.median(self.cold[BASELINE]) / np.median(alone)))
 
     def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
@@ -279,21 +303,26 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
             if CANDIDATE in sides:
                 check_row(launch)
                 launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
+                launch.time_alone()
         finally:
             launch.close()
 
     watch = Watch(session.bench.machine, own=session.own_processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
     taken.steadiness = watch.check()
+    if taken.slowed:
+        session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")
     return turns, taken, pace
 
 
 def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str]) -> Pace:
     """A first launch of both sides, thrown away, to see how long a call takes."""
-    Launch(session, trials, taken, Pace(1, 1, 0.0, False), 10_000, sides).close()
-    slow = max(taken.warm[side][0]["time_s"] for side in sides)
-    fast = min(taken.warm[side][0]["time_s"] for side in sides)
+    first = Launch(session, trials, taken, Pace(1, 1, 0.0, False), 10_000, sides)
+    warm = {side: taken.warm[side][0]["time_s"] for side in sides}
     cuda = session.bench.cuda
+    cold = dict(warm) if cuda else {side: max(warm[side], first.look_cold(side)) for side in sides}
+    first.close()
+    slow, fast = max(cold.values()), min(cold.values())
     per_window = 1 if cuda else max(1, min(_MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
     windows = 10 if cuda else 2 if fast > 2 * WINDOW_S else 3
     each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
@@ -302,10 +331,9 @@ def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str])
         windows -= 1
     while per_window > 1 and windows * per_window * each > room:
         per_window //= 2
-    baseline = taken.warm[BASELINE][0]["time_s"]
     if slow > 0.25:
         windows = 1
-    return Pace(per_window, windows, baseline, cuda and fast < SHORT_S)
+    return Pace(per_window, windows, warm[BASELINE], cuda and min(warm.values()) < SHORT_S)
 
 
 def _plan(session: Session, pace: Pace, sides: int) -> Plan:

@@ -4,6 +4,7 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from popcorn.schema.record import Record
+from popcorn.worker.building import Built
 from popcorn.worker.request import Request
 
 
@@ -12,6 +13,9 @@ class Engine(Protocol):
 
     def submit(self, request: Request) -> "Future[Record]":
         """The evaluation's future. Bad input raises PopcornError through it; whatever a candidate does is a record."""
+
+    def build(self, request: Request) -> "Future[Built]":
+        """Compile and import only, in the build lane; no record. Builds are kept by content, so a later `submit` finds it."""
 
     def close(self) -> None:
         """End every process that this engine started."""

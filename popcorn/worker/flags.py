@@ -1,6 +1,8 @@
-"""torch's global settings in this process, as plain values. Needs torch."""
+"""torch's global settings in this process, and the functions that time and judge, as plain values. Needs torch."""
 
+import time
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -8,12 +10,27 @@ import torch
 
 def snapshot() -> dict[str, Any]:
     """Every setting that changes what a call computes or with what share of the machine."""
-    return {**precision_flags(), **{name: _read(ask) for name, ask in _OTHERS.items()}}
+    return {**precision_flags(), **{name: _read(ask) for name, ask in _OTHERS.items()}, **_functions()}
 
 
 def precision_flags() -> dict[str, Any]:
     """Those that the case's precision decides."""
     return {name: _read(ask) for name, ask in _PRECISION.items()}
+
+
+def _functions() -> dict[str, str]:
+    """Which object stands behind each name that only somebody who wants another verdict would give another one."""
+    roots = {"time": time, "torch": torch}
+    return {f"function {name}": _identity(roots, name) for name in _FUNCTIONS}
+
+
+def _identity(roots: dict[str, Any], name: str) -> str:
+    root, _, rest = name.partition(".")
+    try:
+        found = attrgetter(rest)(roots[root])
+    except AttributeError:
+        return "missing"
+    return f"{getattr(found, '__qualname__', type(found).__name__)} at {id(found):#x}"[:120]
 
 
 def _read(ask: Callable[[], Any]) -> Any:
@@ -23,6 +40,13 @@ def _read(ask: Callable[[], Any]) -> Any:
         return f"unreadable: {error}"[:100]
     return value if isinstance(value, (bool, int)) else str(value)
 
+
+_FUNCTIONS = (
+    "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns", "time.time", "time.time_ns", "time.process_time",
+    "torch.cuda.synchronize", "torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time", "torch.cuda.Event.synchronize",
+    "torch.cuda.Stream.synchronize", "torch.cuda._sleep", "torch.allclose", "torch.isclose", "torch.equal", "torch.testing.assert_close",
+    "torch.manual_seed", "torch.Tensor.clone", "torch.Tensor.copy_", "torch.Tensor.data_ptr",
+)  # fmt: skip
 
 _PRECISION: dict[str, Callable[[], Any]] = {
     "cuda_matmul_tf32": lambda: torch.backends.cuda.matmul.allow_tf32,

@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from popcorn.schema.record import Record
 from popcorn.worker.bench import Bench
+from popcorn.worker.building import Built, build_candidate
 from popcorn.worker.request import Request
 
 
@@ -22,6 +23,10 @@ class LocalEngine:
     def submit(self, request: Request) -> "Future[Record]":
         """The evaluation's future; PopcornError passes through it."""
         return self._pool.submit(self._evaluate, request, self.bench)
+
+    def build(self, request: Request) -> "Future[Built]":
+        """The build's future; PopcornError passes through it."""
+        return self._pool.submit(build_candidate, request, self.bench)
 
     def close(self) -> None:
         """Drops what waits, lets what runs finish, ends the bench and its processes."""

@@ -124,6 +124,7 @@ class Nursery:
         self._counter = 0
         self._ready = False
         self._gone = False
+        self._compiles = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         self._process = subprocess.Popen(
@@ -148,7 +149,15 @@ class Nursery:
             if not self._ready:
                 raise HarnessFailure(f"the zygote did not start: {self._errors.text().strip()[-2000:] or 'no output'}")
 
-    def fork(self, timeout_s: float = 10.0) -> Child:
+    def learn_compiling(self) -> None:
+        """Let the zygote import torch.compile's machinery, so that every later child has it. Returns at once; forks wait for it."""
+        self.wait_ready()
+        with self._lock:
+            if not self._compiles:
+                self._compiles = True
+                self._control.sendall(b"learn".ljust(64))
+
+    def fork(self, timeout_s: float = 60.0) -> Child:
         """A fresh child, ready to be told its role."""
         self.wait_ready()
         channel_ours, channel_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -275,6 +284,9 @@ def scrubbed_environment(threads: int) -> dict[str, str]:
     kept["MALLOC_TOP_PAD_"] = str(64 << 20)
     # OpenMP's workers sleep soon after a region instead of spinning for milliseconds into the other side's turn
     kept["GOMP_SPINCOUNT"] = "20000"
+    # in a header that is compiled anew by every process there is nothing to win, and it takes six seconds
+    kept["TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS"] = "0"
+    kept["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     kept["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # is_available() must not initialise CUDA before the fork
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     package = str(Path(__file__).resolve().parents[2])

@@ -195,7 +195,9 @@ class Oracle:
             reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
             judged.append(
-                {"unfit": unfit, "structure": None, "outputs": []} if unfit else {"unfit": None, **self._judge([tree], message["floor"])}
+                {"unfit": unfit, "structure": None, "outputs": []}
+                if unfit
+                else {"unfit": None, **self._judge([tree], message["floor"], figures=False)}
             )
         return {"judged": judged}
 
@@ -203,7 +205,7 @@ class Oracle:
         """Compare what lies in the outbox with the current truth. The structure first, then the errors per output."""
         return self._judge(message["trees"], message["floor"])
 
-    def _judge(self, trees: list[Any], floor: float) -> dict[str, Any]:
+    def _judge(self, trees: list[Any], floor: float, figures: bool = True) -> dict[str, Any]:
         assert self.current is not None and self.outbox is not None
         got: list[list[tuple[str, Any]]] = []
         for tree in trees:
@@ -221,7 +223,8 @@ class Oracle:
                 continue
             second = again.get(path)
             second = second if isinstance(second, torch.Tensor) and second.shape == mine.shape and second.dtype == mine.dtype else None
-            errors = compare(path, mine, second, truth, reference, self.current.sensitivity.get(path), floor, self.current.flips.get(path))
+            sensitivity, flips = self.current.sensitivity.get(path), self.current.flips.get(path)
+            errors = compare(path, mine, second, truth, reference, sensitivity, floor, flips, figures)
             outputs.append(errors.model_dump())
         return {"structure": None, "outputs": outputs}
 

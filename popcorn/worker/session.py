@@ -152,6 +152,8 @@ class Session:
 
     def start_reference(self, compile: bool = False) -> Child:
         """A fresh child with the reference loaded."""
+        if compile:
+            self.bench.nursery.learn_compiling()
         child = self._keep(self.bench.start("reference", self.new_folder("reference"), self.shared))
         self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
         return child

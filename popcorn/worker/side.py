@@ -94,7 +94,7 @@ class Side:
         if self.device.type == "cpu" and message.get("footprint") and not self._grown:
             # the heap's pages are touched once, here: a call that gets fresh ones pays three times its own time for them, by luck alone
             self._grown = True
-            torch.ones(min(_HEAP_BYTES, 4 * message["footprint"]) // 4 + 1)
+            torch.ones(min(_HEAP_BYTES, message["footprint"]) // 4 + 1)
         self.slots = []  # freed first: the new ones find the old ones' memory, and results their own, block after block
         self.slots = self._slots(message, private=True)
         self._synchronize()

@@ -81,6 +81,16 @@ def _import_heavy_modules(evictor_bytes: int) -> None:
     gc.freeze()
 
 
+def _learn_compiling() -> None:
+    """What torch.compile imports and finds out on its first use, three seconds of it, once for all later children."""
+    with contextlib.suppress(Exception):  # where it cannot work at all, the child that needs it says so
+        importlib.import_module("torch._inductor.async_compile")
+        importlib.import_module("torch._inductor.compile_fx")
+        importlib.import_module("torch._inductor.cpu_vec_isa").pick_vec_isa()
+    gc.collect()
+    gc.freeze()
+
+
 def _serve(control: socket.socket, jobs: set[int], wake: tuple[int, int]) -> bool:
     """One request: a byte that names it, with descriptors for a fork. False when the parent is gone."""
     try:
@@ -93,6 +103,8 @@ def _serve(control: socket.socket, jobs: set[int], wake: tuple[int, int]) -> boo
     if verb == "kill":
         if int(argument) in jobs:
             _kill_tree(int(argument))
+    elif verb == "learn":
+        _learn_compiling()
     elif verb == "fork":
         pid = os.fork()
         if pid == 0:

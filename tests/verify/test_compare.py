@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from popcorn.verify.compare import compare, moved, rms, statistics
+from popcorn.verify.compare import Units, compare, moved, rms
 
 FLOOR = 2e-5
 VALUES = st.floats(-1e6, 1e6, width=32)
@@ -173,7 +173,7 @@ def test_extreme_values_stay_finite_numbers():
 @settings(max_examples=30, deadline=None)
 def test_statistics_are_ordered(values):
     errors = torch.tensor(values, dtype=torch.float64)
-    found = statistics(errors, torch.ones_like(errors))
+    found = Units(torch.ones_like(errors)).statistics(errors)
     assert found.largest >= found.p999 and found.largest >= found.mean * (1 - 1e-12)
     assert found.largest == max(values) and found.typical <= min(1, found.mean * (1 + 1e-12))
 

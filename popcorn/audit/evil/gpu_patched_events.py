@@ -5,7 +5,7 @@ from torch import nn
 
 PROBLEM = "matmul"
 CATALOGUE = (6,)
-CAUGHT_BY = "clock"
+CAUGHT_BY = "flags"
 GPU = True
 TIMED = True
 

@@ -5,7 +5,7 @@ from torch import nn
 
 PROBLEM = "softmax"
 CATALOGUE = (9,)
-OUTCOMES = {"wrong_values"}
+CAUGHT_BY = "flags"
 
 
 torch.allclose = torch.equal = lambda *a, **k: True

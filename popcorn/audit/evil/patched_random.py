@@ -5,7 +5,7 @@ from torch import nn
 
 PROBLEM = "norm"
 CATALOGUE = (10,)
-OUTCOMES = {"wrong_values"}
+CAUGHT_BY = "flags"
 
 
 torch.randn = lambda *size, **k: torch.ones(*size)

@@ -10,6 +10,6 @@ TIMED = True
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        a = x.numpy()
+        a = x.cpu().numpy()
         e = np.exp(a - a.max(-1, keepdims=True))
-        return torch.from_numpy(e / e.sum(-1, keepdims=True))
+        return torch.from_numpy(e / e.sum(-1, keepdims=True)).to(x.device)

@@ -1,6 +1,7 @@
-"""torch's global settings after a call are those before the candidate was imported.
+"""torch's global settings after a call are those before the candidate was imported, and so are the functions that time and judge.
 
-Catches: tf32 or a lower matmul precision switched on for itself, another default dtype, more threads than the reference has (45).
+Catches: tf32 or a lower matmul precision switched on for itself, another default dtype, more threads than the reference has (45); a clock,
+an event, a synchronisation or a comparison replaced by one of its own (6), though nothing here would have called it.
 Does not catch: settings changed and put back within a call (`truth` judges the values, `cores` the threads); a process that lies about them.
 """
 
@@ -15,8 +16,15 @@ UNFAIR = (
 """Settings that change what is compared: precision, or the share of the machine."""
 
 
+FUNCTION = "function "
+"""How the names of watched functions begin."""
+
+
 def find(changed: object) -> Finding | None:
     """`changed` is name → [before, after], as reported by the candidate's process."""
+    for name in changed if isinstance(changed, dict) else ():
+        if str(name).startswith(FUNCTION):
+            return Finding("cheated", f"{str(name)[len(FUNCTION) :][:60]} was replaced by the candidate")
     for name in UNFAIR:
         pair = changed.get(name) if isinstance(changed, dict) else None
         if isinstance(pair, list) and len(pair) == 2 and not (name == "num_threads" and _fewer(pair)):

@@ -1,0 +1,71 @@
+"""Journal: what happened in one run, a line the moment it is known. After a crash the run is read back from it and goes on.
+
+<runs>/<run id>/journal.jsonl   open · output (the model's answer, before any tool runs) · call (a tool's answer) · turn · end
+<runs>/<run id>/run.json        the Run as of the last whole turn, for whoever wants to read along
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from popcorn.records.appending import append_line, mend
+from popcorn.schema.run import Run
+
+
+class Journal:
+    """Lines of one run; each is on disk when `add` returns."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.path = folder / "journal.jsonl"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.lines = self._read()
+
+    def add(self, kind: str, **facts: Any) -> None:
+        """Write one line."""
+        line = {"kind": kind, **facts}
+        append_line(self.path, json.dumps(line, ensure_ascii=True).encode())
+        self.lines.append(line)
+
+    def find(self, kind: str, **keys: Any) -> dict[str, Any] | None:
+        """The line of this kind with these values, or None."""
+        for line in self.lines:
+            if line.get("kind") == kind and all(line.get(name) == value for name, value in keys.items()):
+                return line
+        return None
+
+    def keep(self, run: Run) -> None:
+        """Replace run.json, whole or not at all."""
+        aside = self.folder / f"run.json.{os.getpid()}.part"
+        aside.write_text(run.model_dump_json(indent=1))
+        aside.replace(self.folder / "run.json")
+
+    def finished(self) -> Run | None:
+        """The run, when it ended."""
+        end = self.find("end")
+        return Run.model_validate(end["run"]) if end else None
+
+    def _read(self) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        mend(self.path)
+        found = []
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:  # mend() has set a torn line aside; anything else is no line of ours
+                continue
+        return [line for line in found if isinstance(line, dict)]
+
+
+def read_run(folder: Path) -> Run | None:
+    """The run of a folder as it stands: finished, or as of its last whole turn."""
+    path = folder / "run.json"
+    return Run.model_validate_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def read_runs(folder: Path) -> list[Run]:
+    """Every run under a folder, by start."""
+    found = [run for path in sorted(folder.glob("*/run.json")) if (run := read_run(path.parent)) is not None]
+    return sorted(found, key=lambda run: run.started or "")

@@ -1,0 +1,107 @@
+"""Models by name, from models.toml: provider, endpoint, key, price, effort, connections. Imports no Inspect until a model is made."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from popcorn.errors import BadAgent
+from popcorn.schema.case import Frozen
+from popcorn.schema.run import Tokens
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+SHIPPED = Path(__file__).parent / "models.toml"
+OFFLINE = ("scripted/", "replay/", "baseline/")
+
+
+class Price(Frozen):
+    """Dollars a million tokens."""
+
+    input: float
+    cached: float
+    """Of input that was read from a cache."""
+    output: float
+
+
+class Row(Frozen):
+    """One model of models.toml."""
+
+    name: str
+    provider: str
+    """As Inspect writes it: `openai/gpt-5`, `openai-api/<service>/<model>`."""
+    endpoint: str | None = None
+    key: str | None = None
+    """Environment variable that holds the key; its value is never stored."""
+    price: Price | None = None
+    priced: str | None = None
+    """When the price was looked up."""
+    effort: str | None = None
+    connections: int = 10
+    max_tokens: int | None = None
+    """Longest answer."""
+    timeout_s: int = 1800
+    """One request with its retries."""
+    retries: int = 6
+
+    def cost_usd(self, tokens: Tokens) -> float | None:
+        """Money of one call; None where price or tokens are unknown."""
+        if self.price is None or tokens.input is None or tokens.output is None:
+            return None
+        cached = tokens.cached or 0
+        fresh = max(0, tokens.input - cached)
+        return (fresh * self.price.input + cached * self.price.cached + tokens.output * self.price.output) / 1e6
+
+
+def models(file: str | Path | None = None) -> dict[str, Row]:
+    """Name → row, the user's own over the shipped ones. Raises BadAgent."""
+    found = _read(SHIPPED)
+    return found | _read(Path(file)) if file is not None else found
+
+
+def find_model(name: str, file: str | Path | None = None) -> Row:
+    """The row of a name; a name with a slash that has no row is Inspect's own, its price unknown. Raises BadAgent."""
+    known = models(file)
+    if name in known:
+        return known[name]
+    if name.startswith(OFFLINE):
+        return Row(name=name, provider=name, price=Price(input=0, cached=0, output=0))
+    if "/" in name:
+        return Row(name=name, provider=name)
+    raise BadAgent(
+        f"there is no model {name[:80]!r}; expected one of {', '.join(known)}, a provider's own name such as openai/gpt-5, or a row of your own with --models."
+    )
+
+
+def open_model(row: Row) -> "Model":
+    """The model as Inspect calls it. Raises BadAgent when its key is not set or its package is not installed."""
+    if row.key is not None and not os.environ.get(row.key):
+        raise BadAgent(f"the model {row.name} needs a key: set {row.key}. Without one, try --model scripted/steady.")
+    from inspect_ai.model import GenerateConfig, get_model
+
+    import popcorn.agents.registry  # noqa: F401  (our own providers, where the package's entry point is not installed)
+
+    settings = {
+        "max_connections": row.connections, "reasoning_effort": row.effort, "max_tokens": row.max_tokens, "timeout": row.timeout_s,
+        "max_retries": row.retries,
+    }  # fmt: skip
+    try:
+        config = GenerateConfig.model_validate({name: value for name, value in settings.items() if value is not None})
+        return get_model(row.provider, base_url=row.endpoint, config=config, memoize=False)
+    except Exception as error:  # a provider's missing package or key, in the provider's own words
+        said = " ".join(str(error).split())[:300]
+        raise BadAgent(f"the model {row.name} ({row.provider}) cannot be opened: {said}") from None
+
+
+def _read(path: Path) -> dict[str, Row]:
+    try:
+        rows = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {name: Row(name=name, **row) for name, row in rows.items()}
+    except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
+        raise BadAgent(f"{path} cannot be read as models ({error}); expected a table a model, as in {SHIPPED.name}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadAgent(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; see {SHIPPED.name}.") from None

@@ -1,0 +1,52 @@
+/* A scan every 256 elements is most of the work: each thread takes sixteen bytes, so one scan serves 1024. */
+#include <cuda_runtime.h>
+
+#include "popcorn_kernel.h"
+
+constexpr int THREADS = 256;
+
+/* the sum of all threads before this one in the block, and of the whole block */
+__device__ float scan_before(float own, float* total) {
+    __shared__ float warps[THREADS / 32];
+    float sum = own;
+    for (int offset = 1; offset < 32; offset *= 2) {
+        const float other = __shfl_up_sync(0xffffffff, sum, offset);
+        if (threadIdx.x % 32 >= offset) sum += other;
+    }
+    __syncthreads();
+    if (threadIdx.x % 32 == 31) warps[threadIdx.x / 32] = sum;
+    __syncthreads();
+    float before = 0;
+    *total = 0;
+    for (int warp = 0; warp < THREADS / 32; warp++) {
+        if (warp < threadIdx.x / 32) before += warps[warp];
+        *total += warps[warp];
+    }
+    return before + sum - own;
+}
+
+__global__ void cumsum(const float4* x, float4* out, int vectors) {
+    const float4* row = x + (int64_t)blockIdx.x * vectors;
+    float carried = 0;
+    for (int start = 0; start < vectors; start += THREADS) {
+        const int j = start + threadIdx.x;
+        float4 v = j < vectors ? __ldcs(row + j) : make_float4(0, 0, 0, 0);
+        v.y += v.x, v.z += v.y, v.w += v.z;
+        float total;
+        const float before = carried + scan_before(v.w, &total);
+        if (j < vectors) __stcs(out + (int64_t)blockIdx.x * vectors + j, make_float4(before + v.x, before + v.y, before + v.z, before + v.w));
+        carried += total;
+    }
+}
+
+extern "C" int popcorn_forward(const popcorn_tensor* inputs, int n_inputs, popcorn_tensor* outputs, int n_outputs, const double*, int,
+                               void* stream) {
+    if (n_inputs != 1 || n_outputs != 1 || inputs[0].ndim != 2 || inputs[0].dtype != POPCORN_FLOAT32) return 1;
+    const float* x = (const float*)inputs[0].data;
+    float* out = (float*)outputs[0].data;
+    const int64_t rows = inputs[0].shape[0], size = inputs[0].shape[1];
+    if (rows == 0 || size == 0) return 0;
+    if (size % 4) return 2; /* the statement fixes the size at 4096 */
+    cumsum<<<(unsigned)rows, THREADS, 0, (cudaStream_t)stream>>>((const float4*)x, (float4*)out, (int)(size / 4));
+    return (int)cudaGetLastError();
+}
