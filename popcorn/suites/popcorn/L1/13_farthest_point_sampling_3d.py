@@ -23,6 +23,8 @@ class Model(nn.Module):
         self.samples = samples
 
     def forward(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        dtype = points.dtype
+        points = points.to(torch.promote_types(dtype, torch.float32))  # in half precision the choice would be rounding's
         far = points.square().sum(-1) + torch.inf
         at = torch.zeros(points.shape[0], dtype=torch.int64, device=points.device)
         rows, chosen, distances = torch.arange(points.shape[0], device=points.device), [], []
@@ -32,7 +34,7 @@ class Model(nn.Module):
             far = torch.minimum(far, (points - here[:, None]).square().sum(-1))
             distance, at = far.max(-1)
             distances.append(distance)
-        return torch.stack(chosen, 1), torch.stack(distances, 1)
+        return torch.stack(chosen, 1).to(dtype), torch.stack(distances, 1).to(dtype)
 
 
 def get_inputs(B=B, N=N):

@@ -36,6 +36,7 @@ class Model(nn.Module):
             intermediate_size=inner,
             num_local_experts=8,
             num_experts_per_tok=2,
+            experts_implementation="eager",
         )
         self.model = MixtralForCausalLM(config).eval()
 
