@@ -78,6 +78,10 @@ class Dim(int):
             return Dim(self.cpu, align=self.align, fixed=True)
         low = min(self.cpu, max(self.align, _up(self.low / self * self.cpu, self.align)))
         high = max(self.cpu, _down(self.high / self * self.cpu, self.align))
+        # a coarse step must not round an end of the range onto the size itself, which it would tell
+        if self.cpu > self.align:
+            low = self.cpu - self.align if low == self.cpu and self.low < self else low
+            high = self.cpu + self.align if high == self.cpu and self.high > self else high
         return Dim(self.cpu, low=low, high=high, align=self.align)
 
     def __reduce__(self) -> tuple[Callable[..., "Dim"], tuple[int, int, int, int, int, bool, tuple[int, ...]]]:

@@ -208,7 +208,9 @@ def test_the_statement_is_plain_python_without_costs_or_exact_sizes(problem_id: 
                 continue
             assert not re.search(rf"^{name} = .*\b{int(at)}\b", text, re.MULTILINE), name
             if at > 64:
-                assert not re.search(rf"\b{int(at)}\b", text), name
+                # another size's range may hold the number by chance; nothing else may
+                rest = re.sub(r"^\w+ = \d+  # (fixed|changes between calls).*$", "", text, flags=re.MULTILINE)
+                assert not re.search(rf"\b{int(at)}\b", rest), name
 
 
 @sampled

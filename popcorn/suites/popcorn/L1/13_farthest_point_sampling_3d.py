@@ -13,7 +13,7 @@ DOMAIN = "geometry"
 DIFFERENTIABLE = False
 
 B = Dim(64, low=54, high=72, cpu=8)
-N = Dim(32768, low=27688, high=36864, cpu=1024)
+N = Dim(65536, low=55377, high=73728, cpu=1024)
 K = Dim(64, fixed=True, cpu=24)
 
 

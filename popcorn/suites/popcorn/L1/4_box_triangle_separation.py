@@ -14,7 +14,7 @@ DOMAIN = "robotics"
 DIFFERENTIABLE = True
 
 R = Dim(2048, low=1730, high=2304, cpu=128)
-K = Dim(4096, low=3461, high=4608, cpu=192)
+K = Dim(8192, low=6922, high=9216, cpu=192)
 
 
 class Model(nn.Module):

@@ -11,8 +11,8 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "graph"
 DIFFERENTIABLE = True
 
-N = Dim(131072, low=110755, high=147456, cpu=4096)
-E = Dim(4194304, low=3544186, high=4718592, cpu=131072)
+N = Dim(262144, low=221511, high=294912, cpu=4096)
+E = Dim(8388608, low=7088373, high=9437184, cpu=131072)
 K = Dim(8, fixed=True, cpu=8)
 
 

@@ -8,7 +8,7 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "robotics"
 DIFFERENTIABLE = True
 
-B = Dim(16, low=11, high=21, cpu=2)
+B = Dim(64, low=54, high=72, cpu=2)
 N = Dim(256, low=216, high=288, cpu=48)
 D = Dim(256, low=216, high=288, align=8, cpu=64)
 

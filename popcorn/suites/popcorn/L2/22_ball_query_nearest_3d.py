@@ -14,7 +14,7 @@ TOLERANCE = {"float32": 2e-4}
 TOLERANCE_WHY = "Squares of coordinates cancel where points are near: an error of a rounding of |x|² stands against a small distance."
 
 B = Dim(8, low=5, high=10, cpu=2)
-M = Dim(2048, low=1730, high=2304, cpu=128)
+M = Dim(8192, low=6922, high=9216, cpu=128)
 N = Dim(8192, low=6922, high=9216, cpu=1024)
 K = Dim(16, fixed=True, cpu=16)
 

@@ -13,7 +13,7 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "protein"
 DIFFERENTIABLE = True
 
-B = Dim(4, low=2, high=5, cpu=1)
+B = Dim(8, low=5, high=10, cpu=1)
 H = Dim(12, fixed=True, cpu=4)
 N = Dim(512, low=432, high=576, cpu=96)
 E = Dim(32, fixed=True, cpu=16)

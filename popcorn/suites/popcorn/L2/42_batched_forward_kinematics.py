@@ -11,7 +11,7 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "robotics"
 DIFFERENTIABLE = True
 
-B = Dim(262144, low=221511, high=294912, cpu=8192)
+B = Dim(524288, low=443023, high=589824, cpu=8192)
 J = Dim(7, fixed=True, cpu=7)
 
 

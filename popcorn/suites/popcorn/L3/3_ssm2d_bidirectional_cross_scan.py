@@ -12,7 +12,7 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "vision"
 DIFFERENTIABLE = True
 
-B = Dim(4, low=2, high=5, cpu=1)
+B = Dim(8, low=5, high=10, cpu=1)
 C = Dim(192, low=168, high=224, align=8, cpu=24)
 S = Dim(64, low=54, high=72, cpu=24)
 
