@@ -33,6 +33,8 @@ COMMANDS = {
     "ranks": Command("popcorn.cli.ranks", "run_ranks_command", "Problems of communication, on several processes."),
     "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list them, show one, explain a choice."),
     "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge what is known."),
+    "site": Command("popcorn.cli.site", "app", "The pages of every result: build, serve, publish them."),
+    "figures": Command("popcorn.cli.figures", "figures", "The planned figures as SVG and PNG, with their tables."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
 }
 
