@@ -4,12 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from popcorn.cli.problems import _examined
 from popcorn.suites.problems import find_problem
 
 HEAD = """
 import torch
 from torch import nn
+
+
+def examined(problems: list) -> list[dict]:
+    with Bench("cpu") as bench:
+        return [one.as_row() for one in check_fitness(problems, bench, 2, lambda _: None)]
+
 
 
 class Model(nn.Module):
@@ -47,10 +52,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]
         path.write_text(HEAD.replace("{formula}", formula))
         problems.append(find_problem(str(path)))
     names = ["original/L1/36", "original/L1/95", *BROKEN]
-    return {
-        name: {check["rule"]: check["passed"] for check in row["checks"]}
-        for name, row in zip(names, _examined(problems, "cpu"), strict=True)
-    }
+    return {name: {check["rule"]: check["passed"] for check in row["checks"]} for name, row in zip(names, examined(problems), strict=True)}
 
 
 @pytest.mark.parametrize("rule", list(BROKEN))
