@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from popcorn.suites.problems import find_problem
+from popcorn.worker.bench import Bench
+from popcorn.worker.fitness import check_fitness
 
 HEAD = """
 import torch
@@ -64,3 +66,8 @@ def test_a_broken_problem_is_found_by_its_rule(rule: str, told: dict[str, dict[s
 def test_a_shipped_problem_is_fit(problem: str, told: dict[str, dict[str, bool]]) -> None:
     assert len(told[problem]) == 7
     assert all(told[problem].values())
+
+
+def examined(problems: list) -> list[dict]:
+    with Bench("cpu") as bench:
+        return [one.as_row() for one in check_fitness(problems, bench, 2, lambda _: None)]
