@@ -13,11 +13,6 @@ import torch
 from torch import nn
 
 
-def examined(problems: list) -> list[dict]:
-    with Bench("cpu") as bench:
-        return [one.as_row() for one in check_fitness(problems, bench, 2, lambda _: None)]
-
-
 
 class Model(nn.Module):
     def __init__(self, n):
