@@ -59,7 +59,7 @@ def test_a_broken_problem_is_found_by_its_rule(rule: str, told: dict[str, dict[s
 
 @pytest.mark.parametrize("problem", ["original/L1/36", "original/L1/95"])
 def test_a_shipped_problem_is_fit(problem: str, told: dict[str, dict[str, bool]]) -> None:
-    assert len(told[problem]) == 7
+    assert len(told[problem]) >= 9
     assert all(told[problem].values())
 
 
