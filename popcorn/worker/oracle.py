@@ -98,13 +98,18 @@ class Oracle:
 
     def do_examine(self, message: dict) -> dict:
         """Whether the problem that was opened is fit to judge anything: rule, passed, found."""
-        from dataclasses import asdict
-
         from popcorn.verify.judge import FLOORS
-        from popcorn.worker.examining import examine
+        from popcorn.worker.examining import examine, figures
 
         floor = (self.loaded.tolerance or {}).get(self.precision) or FLOORS[self.precision]
-        return {"checks": [asdict(check) for check in examine(self, floor)]}
+        checks, known = examine(self, floor)
+        return {"checks": [vars(check) for check in checks], **(figures(self, known) if known else {})}
+
+    def do_try(self, message: dict) -> dict:
+        """Whether a foreign problem's shapes fit, what it needs, and, where `values` is set, whether it runs on real ones."""
+        from popcorn.worker.trying import try_problem
+
+        return try_problem(self, message["values"])
 
     def do_draw(self, message: dict) -> dict:
         """Sizes of one trial from a seed."""
