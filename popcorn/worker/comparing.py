@@ -232,6 +232,7 @@ class Launch:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:
                 raise Refused("runtime_error", OUT_OF_FORM, "timing")
+            self.taken.timed_calls += calls
             chosen = self._draw(calls, "batch", attempt)
             judge_results(session, self.trials, self.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
         return wall_s / calls
