@@ -39,7 +39,9 @@ def main() -> None:
             problem=find_problem(options.problem), source=source, language=detect_language(options.candidate.name, source, None),
             name=options.candidate.name, device=options.device, budget_s=options.budget, compile_baseline=options.compile,
         )  # fmt: skip
-        print(f"{bench.machine.id}, torch {bench.machine.torch}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {options.problem}, {options.candidate.name}")
+        print(
+            f"{bench.machine.id}, torch {bench.machine.torch}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {options.problem}, {options.candidate.name}"
+        )
         store = Store(Path(folder))
         evaluate(request, bench, store)
         spent = watch_asks()

@@ -57,6 +57,7 @@ def demo(
         print(json_text.dumps([record.model_dump(mode="json") for record in records]))
     else:
         _summarise(console, records, bench.cuda)
+        _show_site(console)
     raise typer.Exit(0 if all(as_expected(*pair) for pair in zip(SAMPLES, records, strict=True)) else 1)
 
 
@@ -107,6 +108,22 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
     console.print(Text(f"\nWhere to look next{activate}:"))
     for command, what in steps.items():
         console.print(Text(f"  {command}\n      {what}"), width=max(width, len(command) + 2), soft_wrap=True)
+
+
+def _show_site(console: "Console") -> None:
+    """The results as pages, where the libraries for them are installed."""
+    from rich.text import Text
+
+    from popcorn.errors import MissingTool
+    from popcorn.site.build import build
+
+    try:
+        built = build()
+    except MissingTool as error:
+        console.print(Text(f"\nPages of these results: {error}"), soft_wrap=True)
+        return
+    tell(built.warnings)
+    console.print(Text(f"\nThese results as pages: {built.index}"), soft_wrap=True)
 
 
 def _shown(path: Path) -> str:

@@ -29,12 +29,15 @@ COMMANDS = {
     "check": Command("popcorn.cli.check", "check", "What a candidate's text shows before it runs."),
     "judge": Command("popcorn.cli.judge", "judge_record", "Say that a record is suspected, cleared or condemned."),
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
-    "problems": Command("popcorn.cli.problems", "app", "The problems: list them, or show one."),
+    "problems": Command("popcorn.cli.problems", "app", "The problems: list, show, check, import."),
+    "ranks": Command("popcorn.cli.ranks", "run_ranks_command", "Problems of communication, on several processes."),
     "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list them, show one, explain a choice."),
     "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge what is known."),
     "sweep": Command("popcorn.cli.sweep", "app", "Sweeps: many agents, many cases; plan, run, resume."),
     "campaign": Command("popcorn.cli.campaign", "app", "Sweeps one after the other, detached, under a time budget."),
     "serve": Command("popcorn.cli.serve", "serve", "The evaluation service: judge over HTTP."),
+    "site": Command("popcorn.cli.site", "app", "The pages of every result: build, serve, publish them."),
+    "figures": Command("popcorn.cli.figures", "figures", "The planned figures as SVG and PNG, with their tables."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
 }
 

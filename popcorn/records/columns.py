@@ -1,8 +1,9 @@
 """The columns of a table of records, read off the Record type itself: a field added there is a column here. Free of torch."""
 
 import functools
+import json
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -68,6 +69,20 @@ def flatten(record: Record) -> dict[str, Any]:
     dumped = record.model_dump(mode="json")
     row = {column.name: _at(dumped, column.path) for column in columns() if column.path}
     return {**row, "case_id": record.case.id, "outcome_group": group(record.verdict.outcome)}
+
+
+def unflatten(row: Mapping[str, Any]) -> Record:
+    """The record of a row as a table gives it: the way back from `flatten`. JSON columns may be text. Raises ValidationError."""
+    nested: dict[str, Any] = {}
+    for column in columns():
+        value = row.get(column.name)
+        if not column.path or value is None:
+            continue
+        place = nested
+        for name in column.path[:-1]:
+            place = place.setdefault(name, {})
+        place[column.path[-1]] = json.loads(value) if column.sql_type == "JSON" and isinstance(value, str) else value
+    return Record.model_validate(nested)
 
 
 def _walk(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Column]:

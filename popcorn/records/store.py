@@ -89,6 +89,12 @@ class Store:
             self._refresh()
             return [line.id for line in self._lines]
 
+    def places(self) -> list[tuple[str, int, int, int]]:
+        """(file, line number, offset, length in bytes) of every line, in the order of files and lines."""
+        with self._lock:
+            self._refresh()
+            return [(str(line.path), line.number, line.offset, line.length) for line in self._lines]
+
     def check_writable(self) -> None:
         """Raise UnwritableStore now rather than after an evaluation whose record could not be kept."""
         probe = self.folder / f".write-{os.getpid()}"

@@ -2,27 +2,35 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from popcorn.errors import BadRecord, MissingFile
 from popcorn.records.columns import columns, flatten
+from popcorn.records.flattening import WORTH_BYTES, flatten_in_processes
 from popcorn.records.store import Store
 from popcorn.schema.record import SCHEMA_VERSION, Record
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+JUDGEMENTS = 'CREATE TABLE judgements (record_id VARCHAR, word VARCHAR, evidence VARCHAR, "by" VARCHAR, made VARCHAR)'
+"""What holds of a record according to the ledger beside its store; empty for Parquet files, which have none."""
+
 KEY = ("kind", "problem_hash", "implementation", "candidate_hash", "case_id", "machine_device_id")
 """Records that agree in these answer the same question; the newest conclusive one is the answer."""
 
 LATEST = (
     "CREATE VIEW latest AS SELECT * FROM records QUALIFY row_number() OVER "
-    f"(PARTITION BY {', '.join(KEY)} ORDER BY outcome = 'harness_error', made DESC, id) = 1"
+    f"(PARTITION BY {', '.join(KEY)} ORDER BY coalesce(judgement = 'condemned', false), outcome = 'harness_error', made DESC, id) = 1"
 )
-"""A fault of ours says nothing about a candidate: it shows only where nothing else is known."""
+"""A fault of ours says nothing about a candidate, and what is condemned is no answer: either shows only where nothing else is known."""
+
+COUNTED = "CREATE VIEW counted AS SELECT * FROM latest WHERE judgement IS DISTINCT FROM 'condemned'"
+"""What ranks and figures may read."""
 
 _LARGEST_ROW_BYTES = 256 << 20
 
@@ -43,39 +51,78 @@ class Rows:
 
 def write_table(records: Iterable[Record], path: Path) -> int:
     """Write records as one Parquet file, one row each, and return how many. The file appears whole or not at all."""
-    import duckdb
-
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".table-") as folder:
-        lines, made = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
+        lines = Path(folder) / "rows.jsonl"
         count = 0
         with lines.open("w", encoding="utf-8") as file:
             for record in records:
                 file.write(json.dumps(flatten(record), allow_nan=False) + "\n")
                 count += 1
-        with duckdb.connect() as connection:
-            connection.execute(f"COPY ({_read_lines(lines)}) TO {_quote(str(made))} (FORMAT parquet, COMPRESSION zstd)")
-        made.replace(path)
+        _to_parquet([lines], path)
     return count
 
 
+def _to_parquet(lines: Sequence[Path], path: Path) -> None:
+    import duckdb
+
+    made = lines[0].with_name("rows.parquet")
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({_read_lines(lines)}) TO {_quote(str(made))} (FORMAT parquet, COMPRESSION zstd)")
+    made.replace(path)
+
+
 def query(sql: str, source: Store | Path | Sequence[Path], parameters: Sequence[Any] = ()) -> Rows:
-    """Ask in SQL. `records` holds every row, `latest` the newest conclusive one a question (see KEY).
+    """Ask in SQL. `records` holds every row, `latest` the newest conclusive one a question (see KEY), `counted` those of `latest` that the
+    ledger does not condemn. Beside a record's columns each row has `judgement` and `judgement_evidence`, None where nobody said anything.
 
     source: a store, whose table is brought up to date first, or Parquet files of `write_table`.
     The statement can read these rows and nothing else of this machine. Raises BadRecord with DuckDB's words when it is not understood.
     """
+    with opened(source) as tables:
+        return tables.ask(sql, parameters)
+
+
+class Tables:
+    """Tables that stay open for several questions."""
+
+    def __init__(self, connection: "DuckDBPyConnection"):
+        self._connection = connection
+
+    def ask(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
+        """As `query`."""
+        (rows,) = self._asked(sql, parameters, None)
+        return rows
+
+    def stream(self, sql: str, parameters: Sequence[Any] = (), size: int = 500) -> Iterator[Rows]:
+        """The answer in pieces of `size` rows, so that wide rows need not be in memory at once."""
+        yield from self._asked(sql, parameters, size)
+
+    def _asked(self, sql: str, parameters: Sequence[Any], size: int | None) -> Iterator[Rows]:
+        import duckdb
+
+        try:
+            asked = self._connection.execute(sql, list(parameters))
+            names = tuple(column[0] for column in asked.description or ())
+            if size is None:
+                yield Rows(names, tuple(asked.fetchall()))
+                return
+            while rows := asked.fetchmany(size):
+                yield Rows(names, tuple(rows))
+        except duckdb.Error as error:
+            raise BadRecord(f"the query cannot be answered: {' '.join(str(error).split())[:400]}") from None
+
+
+@contextmanager
+def opened(source: Store | Path | Sequence[Path]) -> Iterator[Tables]:
+    """The tables of a source, to be asked several times; see `query`."""
     import duckdb
 
     paths = [refresh_table(source)] if isinstance(source, Store) else [source] if isinstance(source, Path) else list(source)
+    standings = source.ledger.standings().values() if isinstance(source, Store) else ()
     with duckdb.connect() as connection:
-        _open(connection, paths)
-        try:
-            asked = connection.execute(sql, list(parameters))
-            names = tuple(column[0] for column in asked.description or ())
-            return Rows(names, tuple(asked.fetchall()))
-        except duckdb.Error as error:
-            raise BadRecord(f"the query cannot be answered: {' '.join(str(error).split())[:400]}") from None
+        _open(connection, paths, [(one.record_id, one.word, one.evidence, one.by, one.made) for one in standings])
+        yield Tables(connection)
 
 
 def latest(source: Store | Path | Sequence[Path]) -> Rows:
@@ -90,10 +137,21 @@ def refresh_table(store: Store) -> Path:
     files = sorted(store.folder.glob("*/*.jsonl"))
     seen = json.dumps([SCHEMA_VERSION, *([file.name, file.stat().st_size] for file in files)])
     if not path.exists() or not stamp.exists() or stamp.read_text(encoding="utf-8") != seen:
-        write_table(iter(store), path)
+        _write_store(store, sum(file.stat().st_size for file in files), path)
         # lines appended meanwhile make the sizes differ at the next look
         stamp.write_text(seen, encoding="utf-8")
     return path
+
+
+def _write_store(store: Store, size: int, path: Path) -> None:
+    if size < WORTH_BYTES:
+        write_table(iter(store), path)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".table-") as folder:
+        rows, said = flatten_in_processes(store.places(), Path(folder))
+        store.warnings += [sentence for sentence in said if sentence not in store.warnings]
+        _to_parquet(rows, path)
 
 
 def merge(sources: Iterable[Store], into: Store) -> int:
@@ -116,7 +174,7 @@ def merge_records(records: Iterable[Record], into: Store) -> int:
     return len(fresh)
 
 
-def _open(connection: "DuckDBPyConnection", paths: Sequence[Path]) -> None:
+def _open(connection: "DuckDBPyConnection", paths: Sequence[Path], judgements: Sequence[tuple[str, ...]] = ()) -> None:
     """Views over these files, then the door is shut: no other file, no network, no settings."""
     missing = [path for path in paths if not path.is_file()]
     if missing or not paths:
@@ -125,14 +183,21 @@ def _open(connection: "DuckDBPyConnection", paths: Sequence[Path]) -> None:
     connection.execute(f"SET allowed_paths = [{files}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet([{files}], union_by_name = true)")
+    connection.execute(JUDGEMENTS)
+    if judgements:
+        connection.executemany("INSERT INTO judgements VALUES (?, ?, ?, ?, ?)", [list(one) for one in judgements])
+    connection.execute(
+        "CREATE VIEW records AS SELECT rows.*, judgements.word AS judgement, judgements.evidence AS judgement_evidence "
+        f"FROM read_parquet([{files}], union_by_name = true) AS rows LEFT JOIN judgements ON rows.id = judgements.record_id"
+    )
     connection.execute(LATEST)
+    connection.execute(COUNTED)
 
 
-def _read_lines(path: Path) -> str:
+def _read_lines(paths: Sequence[Path]) -> str:
     kinds = ", ".join(f"{_quote(column.name)}: {_quote(column.sql_type)}" for column in columns())
     return (
-        f"SELECT * FROM read_json({_quote(str(path))}, format = 'newline_delimited', columns = {{{kinds}}}, "
+        f"SELECT * FROM read_json([{', '.join(_quote(str(path)) for path in paths)}], format = 'newline_delimited', columns = {{{kinds}}}, "
         f"maximum_object_size = {_LARGEST_ROW_BYTES})"
     )
 

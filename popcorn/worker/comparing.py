@@ -173,18 +173,33 @@ class Launch:
         It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
         """
         claimed_s, own_s, calls = self.recorded_s(CANDIDATE), self.recorded_s(BASELINE), self._batch_calls()
-        mine_s = theirs_s = overhead_s = math.inf
+        mine_s = overhead_s = math.inf
+        found = None
         for attempt in range(_BATCHES):
             # the quickest of several on either side: whatever disturbs a batch makes it longer
-            mine_s = min(mine_s, self._batch(CANDIDATE, calls, attempt))
+            now_s = self._batch(CANDIDATE, calls, attempt)
+            mine_s = min(mine_s, now_s)
             overhead_s = min(overhead_s, self._batch(BASELINE, calls, attempt, call=False))
             self.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
             if look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
                 return
-            theirs_s = min(theirs_s, self._batch(BASELINE, calls, attempt))
-            if attempt and look("clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch") is None:
+            # the reference's batch right after: on a machine where others use the memory too, it is as slow as the candidate's was
+            theirs_s = self._batch(BASELINE, calls, attempt)
+            found = look("clock", now_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
+            if attempt and found is None:
                 return
-        self.session.check("timing", "clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
+        if found is not None:
+            raise Refused("cheated", found.evidence, "timing", "clock")
+
+    def time_alone(self) -> None:
+        """A block of the reference after the candidate's process is gone, with whatever it had queued on a GPU: was it slower beside it?"""
+        if not self.session.bench.cuda:
+            return
+        self.session.end(self.children.pop(CANDIDATE))
+        self.prepare(self.block + 1)
+        reply, _ = self._run_block(BASELINE)
+        alone = _checked_samples(self.session, reply.get("samples_s"), self.pace.windows)
+        self.taken.slowed.append(float(np.median(self.cold[BASELINE]) / np.median(alone)))
 
     def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
@@ -217,6 +232,7 @@ class Launch:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:
                 raise Refused("runtime_error", OUT_OF_FORM, "timing")
+            self.taken.timed_calls += calls
             chosen = self._draw(calls, "batch", attempt)
             judge_results(session, self.trials, self.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
         return wall_s / calls
@@ -230,8 +246,7 @@ class Launch:
         return self.session.ask_candidate(child, message, "timing")
 
     def close(self) -> None:
-        for child in {id(child): child for child in self.children.values()}.values():
-            self.session.end(child)
+        self.session.end(*{id(child): child for child in self.children.values()}.values())
 
 
 def construct_reference(session: Session, child: Child, trial: dict[str, Any], question: dict[str, Any]) -> None:
@@ -288,12 +303,15 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
             if CANDIDATE in sides:
                 check_row(launch)
                 launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
+                launch.time_alone()
         finally:
             launch.close()
 
     watch = Watch(session.bench.machine, own=session.own_processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
     taken.steadiness = watch.check()
+    if taken.slowed:
+        session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")
     return turns, taken, pace
 
 

@@ -1,6 +1,7 @@
 """What else does it cost? Memory, launches, energy, hardware counters of one call, for the candidate and the reference. Runs in the parent."""
 
 import sys
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 
 from popcorn.devices.ceilings import Ceilings
 from popcorn.devices.specs import find
+from popcorn.measure.busy import busy_share
 from popcorn.measure.counters import collect_counters
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
 from popcorn.measure.launches import LONGEST
@@ -131,6 +133,8 @@ def _plausible(launches: Launches) -> bool:
 
 def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
     if not session.request.energy:
+        if session.bench.cuda:
+            _burst_of_candidate(session, launch, timing, {"do": "burst", "seconds": _BURST_S, "chunk": _chunk(timing.candidate.time_s)})
         return Energy(reason="not asked for")
     meter = find_meter(session.bench.machine)
     if isinstance(meter, NoMeter):
@@ -140,14 +144,10 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
         once_s = (timing.candidate if side == CANDIDATE else timing.baseline).time_s
 
         def burst(seconds: float, side: str = side, once_s: float = once_s) -> int:
-            chunk = max(1, int(0.02 / once_s))
-            message = {"do": "burst", "seconds": seconds, "chunk": chunk}
+            message = {"do": "burst", "seconds": seconds, "chunk": _chunk(once_s)}
             if side == BASELINE:
                 return int(session.ask(launch.children[side], message)["calls"])
-            calls = session.ask_candidate(launch.children[side], message, "counting", seconds + session.request.timeout_s).get("calls")
-            session.check("counting", "clock", calls, seconds, timing.candidate.low_s, chunk, find="find_in_burst")
-            assert isinstance(calls, int)
-            return calls
+            return _burst_of_candidate(session, launch, timing, message)
 
         readings[side] = measure_energy(burst, meter, seconds=_BURST_S, idle_s=0.3)
     mine, theirs = readings[CANDIDATE], readings[BASELINE]
@@ -163,6 +163,27 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
         source=mine.source,
         reason=mine.reason,
     )
+
+
+def _chunk(once_s: float) -> int:
+    """Calls between two looks at the clock: about 20 ms."""
+    return max(1, int(0.02 / once_s))
+
+
+def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any]) -> int:
+    """Calls made, which its own times must allow; on a GPU the driver says how long the device was busy with them."""
+    uuid, seconds = session.bench.machine.device_uuid, message["seconds"]
+    began_s, start_s = time.monotonic(), time.time()
+    calls = session.ask_candidate(launch.children[CANDIDATE], message, "counting", seconds + session.request.timeout_s).get("calls")
+    wall_s, mine = time.monotonic() - began_s, timing.candidate
+    once_s = max(mine.low_s, mine.host_time_s or 0.0) if session.bench.cuda else mine.low_s
+    session.check("counting", "clock", calls, seconds, once_s, message["chunk"], find="find_in_burst")
+    assert isinstance(calls, int)
+    # where somebody else's work was seen on the device (the run is not fit then), the account tells of that work too
+    if session.bench.cuda and (mine.host_time_s or 0.0) > mine.time_s and timing.control is not None and timing.control.fit is not False:
+        share = busy_share(uuid, start_s, start_s + wall_s)
+        session.check("counting", "clock", share, wall_s, calls, mine.time_s, find="find_busy")
+    return calls
 
 
 def _counters(session: Session) -> Counters:

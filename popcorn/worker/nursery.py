@@ -130,7 +130,7 @@ class Nursery:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
             pass_fds=[theirs.fileno()],
-            env=_environment(threads),
+            env=scrubbed_environment(threads),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -272,7 +272,7 @@ class _Output:
             self._owner.close()
 
 
-def _environment(threads: int) -> dict[str, str]:
+def scrubbed_environment(threads: int) -> dict[str, str]:
     """The parent's environment without secrets, with equal thread counts for both sides of every comparison."""
     kept = {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SCRUBBED)}
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

@@ -10,7 +10,6 @@ from popcorn.measure.stats import compared, interval, medians
 from popcorn.measure.steadiness import Steadiness
 from popcorn.measure.turns import Turns
 from popcorn.schema.measurement import Control, Interval, Samples, Timing
-from popcorn.schema.verdict import Violation
 from popcorn.worker.session import Session
 
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
@@ -38,12 +37,13 @@ class Taken:
     timed_calls: int = 0
     judged: int = 0
     warm: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    violations: list[Violation] = field(default_factory=list)
     parent_s: float | None = None
     busy: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """Processor and wall seconds of the candidate's own blocks."""
     idle: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """The same in the blocks of others."""
+    slowed: list[float] = field(default_factory=list)
+    """Per launch on a GPU, the reference's time beside the candidate over its time after the candidate was gone."""
     method: str = ""
     blocks: int = 0
     doubts: list[str] = field(default_factory=list)

@@ -86,6 +86,16 @@ def test_the_exit_code_is_0_only_when_all_is_as_expected(monkeypatch, tmp_path, 
     assert f"popcorn rerun {made[1].id}" in out and "popcorn problems list" in out
 
 
+def test_the_demo_ends_with_a_site_of_its_results(monkeypatch, tmp_path, capsys):
+    from popcorn.records.store import default_store
+
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path))
+    default_store().append(make_record("cheated", name := "2025-11-29T09:00:00+00:00"))
+    run_demo(monkeypatch, tmp_path, ["correct", "correct", "correct", "cheated", "cheated"])
+    assert f"These results as pages: {tmp_path / 'site' / 'index.html'}" in capsys.readouterr().out
+    assert (tmp_path / "site" / "records" / f"{make_record('cheated', name).id}.html").is_file()
+
+
 def test_the_demo_as_json_is_one_array_and_nothing_else(monkeypatch, tmp_path, capsys):
     import json
 

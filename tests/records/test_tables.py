@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popcorn.errors import BadRecord, MissingFile
-from popcorn.records.columns import columns, flatten
+from popcorn.records.columns import columns, flatten, unflatten
 from popcorn.records.store import Store
-from popcorn.records.tables import latest, merge, query, refresh_table, write_table
+from popcorn.records.tables import latest, merge, opened, query, refresh_table, write_table
 from popcorn.schema.case import Case
 from popcorn.schema.machine import Machine
 from tests.made_records import make_record, records
@@ -166,3 +166,53 @@ def test_a_failure_leaves_the_old_table(tmp_path):
         write_table(broken(), path)
     assert query("SELECT outcome FROM records", path).rows == (("correct",),)
     assert list(tmp_path.iterdir()) == [path]
+
+
+@given(records())
+@settings(max_examples=25, deadline=None)
+def test_a_row_of_a_table_leads_back_to_its_record(made):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.parquet"
+        write_table([made], path)
+        (row,) = query("SELECT * FROM records", path).dicts()
+    assert unflatten(row) == made == unflatten(flatten(made))
+
+
+def test_ranks_read_the_latest_judgement_and_the_record_before_a_condemned_one_answers(tmp_path):
+    store = Store(tmp_path / "records")
+    store.extend([make_record("correct", f"2025-11-0{day}T00:00:00+00:00", id=f"r{day}") for day in (1, 2, 3)])
+    assert query("SELECT id, judgement FROM counted", store).rows == (("r3", None),)
+    store.ledger.judge("r3", "condemned", "it cached its answers")
+    store.ledger.judge("r2", "suspected", "odd times")
+    assert query("SELECT id, judgement, judgement_evidence FROM counted", store).rows == (("r2", "suspected", "odd times"),)
+    for name in ("r2", "r1"):
+        store.ledger.judge(name, "condemned", "the same text")
+    assert query("SELECT id FROM counted", store).rows == ()
+    assert query("SELECT id, judgement FROM latest", store).rows == (("r3", "condemned"),)
+    store.ledger.judge("r3", "cleared", "the cache is in the reference too")
+    assert query("SELECT id, judgement FROM counted", store).rows == (("r3", "cleared"),)
+
+
+def test_a_long_answer_can_be_read_in_pieces(tmp_path):
+    store = Store(tmp_path / "records")
+    store.extend([make_record("crash", f"2025-11-01T00:00:00.{n:06d}+00:00", id=f"r{n}") for n in range(7)])
+    with opened(store) as tables:
+        pieces = [[row[0] for row in piece.rows] for piece in tables.stream("SELECT id FROM records ORDER BY id", size=3)]
+    assert pieces == [["r0", "r1", "r2"], ["r3", "r4", "r5"], ["r6"]]
+
+
+def test_a_large_store_becomes_a_table_in_several_processes_with_the_same_rows(tmp_path, monkeypatch):
+    store = Store(tmp_path / "records")
+    store.extend(
+        [
+            make_record(outcome, f"2025-0{1 + n % 9}-01T00:00:00.{n:06d}+00:00", id=f"r{n}")
+            for n, outcome in enumerate(["correct", "crash"] * 9)
+        ]
+    )
+    expected = query("SELECT * FROM records ORDER BY id", store).rows
+    broken = next(store.folder.glob("*/*.jsonl"))
+    broken.write_bytes(broken.read_bytes() + b'{"schema_version":1,"id":"x","subject":{"problem":"p"}}\n')
+    monkeypatch.setattr("popcorn.records.tables.WORTH_BYTES", 0)
+    again = Store(store.folder)
+    assert query("SELECT * FROM records ORDER BY id", again).rows == expected
+    assert [sentence for sentence in again.warnings if "not a record" in sentence or "breaks the schema" in sentence]

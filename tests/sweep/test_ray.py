@@ -14,6 +14,7 @@ from popcorn.worker.request import Request
 from tests.sweep.pretend import open_pretend
 
 ray = pytest.importorskip("ray", reason="pip install 'popcornbench[ray]'")
+pytestmark = pytest.mark.cluster
 ROOT = Path(__file__).parents[2]
 
 

@@ -14,6 +14,8 @@ from popcorn.sweep.slurm import _srun, queue
 from tests.sweep.one_node_slurm import OneNode, why_not
 from tests.sweep.pretend import open_pretend
 
+pytestmark = pytest.mark.cluster
+
 SMOKE = {
     "problems": ["original/L1/36", "original/L1/23", "original/L1/89", "popcorn/L1/29"], "models": ["scripted/brisk", "baseline/eager"],
     "tiers": ["single", "default"], "language": "c", "device": "cpu", "agents_per_gpu": 1, "trials": 5, "budgets": {"turns": 3},

@@ -86,6 +86,23 @@ def test_a_defence_can_be_switched_off_and_is_on_again_after() -> None:
     ],
 )
 def test_a_row_of_calls_holds_a_claim_however_short_the_call(mine_s, claimed_s, busy, caught):
-    from popcorn.verify.defences import clock
 
     assert (clock.find_in_row(mine_s, claimed_s, busy) is not None) == caught
+
+
+@pytest.mark.parametrize(
+    ("share", "calls", "caught"), [(1.0, 10_000, True), (0.05, 10_000, False), (1.0, 200_000, False), (None, 10_000, False)]
+)
+def test_the_drivers_account_of_a_burst_catches_device_time_hidden_behind_the_hosts(share, calls, caught):
+    assert (clock.find_busy(share, 1.2, calls, claimed_s=6e-6) is not None) == caught
+
+
+@pytest.mark.parametrize(("ratio", "caught"), [(0.98, False), (1.15, False), (1.9, True)])
+def test_a_reference_that_is_slow_only_beside_the_candidate_catches_queued_work(ratio, caught):
+    assert (idle.find_slowed(ratio) is not None) == caught
+
+
+@pytest.mark.parametrize("name", ["function time.perf_counter", "function torch.cuda.Event.elapsed_time", "function torch.allclose"])
+def test_a_replaced_clock_or_comparison_is_found(name):
+    found = flags.find({name: ["perf_counter at 0x1", "<lambda> at 0x2"]})
+    assert found is not None and found.outcome == "cheated" and name.split()[1] in found.evidence

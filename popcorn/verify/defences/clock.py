@@ -4,7 +4,9 @@ Catches: patched clocks, events, timers and statistics (6, 7, 8), work hidden be
 calls in a burst than fit (48). A batch of fresh inputs runs from the moment they can be read to the moment when every output lies in the parent's
 hands. Timed by the parent (on a CPU by the kernel's account of its processes), it cannot take longer than the claimed time and a measured
 overhead allow: inputs read once and results handed over, on the reference's side.
-Does not catch: a claim within 1.3 × the truth plus 0.15 × the batch's overhead. On a GPU the host's time to issue a call is the candidate's word.
+On a GPU a call that the host issues more slowly than the device works would hide the device's time behind the host's: there the driver's own
+account of a burst says how long the device was busy.
+Does not catch: a claim within 1.3 × the truth plus 0.15 × the batch's overhead; twice that for such a call on a GPU.
 """
 
 from popcorn.verify.defences.finding import Finding
@@ -16,6 +18,8 @@ SLACK = 1.3
 OVERHEAD_SLACK = 1.15
 _LOOP_S = 2e-6
 """The loop around a call in a row, generously."""
+_GAP_S = 2e-6
+"""Between two kernels of one call the driver counts the device as busy."""
 _STEP_S = 1e-3
 """A reply takes this long to arrive on a busy machine."""
 
@@ -63,7 +67,16 @@ def find_in_row(mine_s: float, claimed_s: float, busy: float = 1.0) -> Finding |
 
 
 def find_in_burst(calls: object, seconds: float, low_s: float, chunk: int) -> Finding | None:
-    """More calls than its own measured time allows would make each look cheap in energy."""
+    """More calls than its own measured times (the device's, and the host's to issue one) allow would make each look cheap."""
     if type(calls) is int and 0 < calls < SLACK * 1.15 * seconds / low_s + chunk + 10:
         return None
     return Finding("cheated", f"{str(calls)[:40]} calls in {seconds} s are claimed, at {low_s:.3g} s a call")
+
+
+def find_busy(share: float | None, seconds: float, calls: int, claimed_s: float) -> Finding | None:
+    """The device was busy for `share` of a burst of `calls` calls that lasted `seconds`; `claimed_s` is the cold time of one, longer than a warm one."""
+    if share is None or share * seconds / calls <= SLACK * claimed_s + _GAP_S:
+        return None
+    return Finding(
+        "cheated", f"the device was busy for {share * seconds / calls:.3g} s a call by the driver's account, {claimed_s:.3g} s are claimed"
+    )

@@ -1,0 +1,57 @@
+"""Figure 4: what tools bring: single, default and all, by model and level."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from popcorn.scoring import Attempt, standings
+from popcorn.site.figures.figure import Figure, Rows, agents
+
+TIERS = ("single", "default", "all")
+
+
+def rows(attempts: Sequence[Attempt]) -> Rows:
+    """Correct rate and speedup of each model, level, variant and tier; empty until there are two tiers to compare."""
+    some = [one for one in agents(attempts) if one.tier in TIERS]
+    if len({one.tier for one in some}) < 2:
+        return []
+    return [
+        {"level": f"L{one.level}", "variant": one.variant, "model": one.model, "tier": one.tier, "correct_rate": one.correct_rate,
+         "speedup_median": one.speedup_median, "speedup_failures_as_1": one.speedup.failures_as_1, "planned": one.planned}
+        for one in standings(some)
+    ]  # fmt: skip
+
+
+def plot(table: Rows) -> Any:
+    """Correct rate above, median speedup below, by tier."""
+    import altair as alt
+
+    tier = alt.X("tier:N", sort=list(TIERS), title=None, axis=alt.Axis(labelAngle=0))
+    tips = [
+        "model:N",
+        "tier:N",
+        "level:N",
+        "variant:N",
+        alt.Tooltip("correct_rate:Q", format=".1%"),
+        alt.Tooltip("speedup_median:Q", format=".3g"),
+    ]
+    source = alt.Data(values=table)
+    shared = (
+        alt.Chart(source)
+        .mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
+        .encode(tier, alt.Color("model:N"), alt.StrokeDash("variant:N"), tooltip=tips)
+    )
+    rate = shared.encode(alt.Y("correct_rate:Q", title="correct", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])))
+    speed = shared.encode(alt.Y("speedup_median:Q", title="median speedup", axis=alt.Axis(format="~g")))
+    panels = [part.properties(width=150, height=140).facet(column=alt.Column("level:N", title=None)) for part in (rate, speed)]
+    return alt.vconcat(*panels)
+
+
+FIGURE = Figure(
+    number=4,
+    name="tiers",
+    title="Tiers compared: single, default, all",
+    caption="Correct over planned problems, and the median speedup of the correct ones, for each model and level as tools are added.",
+    fills="the sweeps l12_single, l12_all, l34_single and l34_all beside the default ones",
+    rows=rows,
+    plot=plot,
+)

@@ -1,0 +1,44 @@
+"""Figure 8: evolution on the original and the popcorn variant of the same problems, levels 1 and 2."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from popcorn.scoring import Attempt
+from popcorn.site.figures.f07_evolution_against_best import best_of
+from popcorn.site.figures.figure import Figure, Rows, searches
+
+PROBLEMS = (1, 2, 10)
+
+
+def rows(attempts: Sequence[Attempt]) -> Rows:
+    """Problems 1, 2 and 10 of levels 1 and 2, by variant."""
+    found = []
+    for one in best_of([one for one in searches(attempts) if one.level in (1, 2)]).values():
+        number = int(one.problem.rsplit("/", 1)[1])
+        if number in PROBLEMS:
+            found.append({"problem": f"L{one.level}/{number}", "variant": one.variant, "speedup": one.speedup, "model": one.model})
+    return sorted(found, key=lambda row: (row["problem"], row["variant"]))
+
+
+def plot(table: Rows) -> Any:
+    """Paired bars."""
+    import altair as alt
+
+    return alt.Chart(alt.Data(values=table)).mark_bar().encode(
+        alt.X("variant:N", title=None, axis=alt.Axis(labelAngle=0)),
+        alt.Y("speedup:Q", title="speedup over eager"),
+        alt.Color("variant:N", title=None),
+        alt.Column("problem:N", title=None),
+        tooltip=["problem:N", "variant:N", alt.Tooltip("speedup:Q", format=".3g"), "model:N"],
+    ).properties(width=120, height=220)  # fmt: skip
+
+
+FIGURE = Figure(
+    number=8,
+    name="evolution_pairs",
+    title="Evolution: original against popcorn",
+    caption="The same problems in both variants. Where the original bar towers, the fixed sizes or a known text may have helped.",
+    fills="the sweeps ae_focus_popcorn and ae_focus_original on problems 1, 2 and 10",
+    rows=rows,
+    plot=plot,
+)

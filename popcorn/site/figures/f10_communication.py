@@ -1,0 +1,42 @@
+"""Figure 10: kernels that communicate between GPUs, apart from the others because they run in a mode of their own."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from popcorn.scoring import Attempt
+from popcorn.site.figures.figure import Figure, Rows
+
+TIER = "comm"
+"""Runs of the communication sweep have this tier, or one that ends in `-comm`."""
+
+
+def rows(attempts: Sequence[Attempt]) -> Rows:
+    """Correct kernels of the communication sweep."""
+    return [
+        {"model": one.model, "problem": one.problem, "speedup": one.speedup, "run": one.run}
+        for one in attempts if (one.tier == TIER or one.tier.endswith(f"-{TIER}")) and one.correct and one.speedup is not None
+    ]  # fmt: skip
+
+
+def plot(table: Rows) -> Any:
+    """One row a problem."""
+    import altair as alt
+
+    source = alt.Data(values=table)
+    dots = alt.Chart(source).mark_point(filled=True, size=80).encode(
+        alt.X("speedup:Q", title="speedup over eager", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g")),
+        alt.Y("problem:N", title=None), alt.Color("model:N"), tooltip=["model:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), "run:N"],
+    )  # fmt: skip
+    one = alt.Chart(alt.Data(values=[{"x": 1}])).mark_rule(strokeDash=[4, 4], color="#8a857a").encode(alt.X("x:Q"))
+    return alt.layer(one, dots).properties(width=480, height=alt.Step(30))
+
+
+FIGURE = Figure(
+    number=10,
+    name="communication",
+    title="Communication kernels",
+    caption="Problems of several GPUs (collectives, tensor and pipeline parallelism), run one after another with all GPUs.",
+    fills="the sweep comm_l2_popcorn, on a machine with several GPUs",
+    rows=rows,
+    plot=plot,
+)

@@ -1,0 +1,153 @@
+"""What a figure is, and how it becomes SVG, PNG, a page and a table."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from popcorn.scoring import Attempt, pareto_front
+
+Rows = list[dict[str, Any]]
+
+SEARCH_TIERS = frozenset({"search", "evolution"})
+"""Tiers under which searches run; all others are agents."""
+
+PALETTE = ("#b4530a", "#2c6e91", "#4e7d4c", "#86569a", "#8c7f1f", "#a5434b", "#566270", "#1f7d72", "#b0568a", "#6b5b3e")
+"""Distinct in colour and, mostly, in lightness; the first is the site's accent."""
+
+MODE_COLOURS = {
+    "correct": "#4e7d4c", "wrong": "#a5434b", "cheat": "#6b2737", "compile_fail": "#b4530a", "timeout": "#8c7f1f", "error": "#86569a",
+    "infrastructure": "#9aa3ad", "missing": "#d5d2ca",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure."""
+
+    number: int
+    name: str
+    """For files: `pareto_speedup_sol`."""
+    title: str
+    caption: str
+    fills: str
+    """Which sweep would fill it."""
+    rows: Callable[[Sequence[Attempt]], Rows]
+    """The table behind it; empty where the store has no data for it."""
+    plot: Callable[[Rows], Any]
+    """An Altair chart of that table."""
+
+    def spec(self, rows: Rows) -> dict[str, Any]:
+        """Vega-Lite, with its data."""
+        found: dict[str, Any] = json.loads(self.plot(rows).to_json())
+        return found
+
+
+def themed(spec: dict[str, Any]) -> dict[str, Any]:
+    """For a file that stands alone: a white ground and the site's type."""
+    config = {
+        "background": "#ffffff", "font": "Inter, Helvetica, Arial, sans-serif", "view": {"stroke": None}, "range": {"category": list(PALETTE)},
+        "axis": {"gridColor": "#eceae4", "domainColor": "#b9b5ab", "tickColor": "#b9b5ab", "labelColor": "#4d4a44", "titleColor": "#4d4a44",
+                 "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12},
+        "legend": {"labelColor": "#4d4a44", "titleColor": "#4d4a44", "titleFontWeight": "normal"},
+        "header": {"labelColor": "#1d1c1a", "titleColor": "#4d4a44", "labelFontSize": 12},
+    }  # fmt: skip
+    given = {name: value for name, value in spec.get("config", {}).items() if name != "view"}
+    return {**spec, "config": {**given, **config}}
+
+
+def to_svg(spec: dict[str, Any]) -> str:
+    """The figure as SVG, without a browser."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(themed(spec)))
+
+
+def to_png(spec: dict[str, Any]) -> bytes:
+    """The figure as PNG at twice the size, without a browser."""
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_png(themed(spec), scale=2))
+
+
+def to_csv(rows: Rows) -> str:
+    """The table behind it. A cell that a spreadsheet would run as a formula gets a quote before it."""
+    if not rows:
+        return ""
+    out = io.StringIO()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_plain(row.get(name)) for name in names])
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+
+
+# -- what several figures ask ----------------------------------------------------------------------------------------------------------
+
+
+def agents(attempts: Iterable[Attempt], tier: str | None = None, levels: Iterable[int] = (1, 2, 3, 4)) -> list[Attempt]:
+    """Attempts of agents, of one tier or of all, on these levels."""
+    wanted = set(levels)
+    return [one for one in attempts if one.tier not in SEARCH_TIERS and tier in (None, one.tier) and one.level in wanted]
+
+
+def searches(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """Attempts of searches."""
+    return [one for one in attempts if one.tier in SEARCH_TIERS]
+
+
+def fronts(attempts: Sequence[Attempt], second: Callable[[Attempt], float | None], name: str) -> Rows:
+    """Correct kernels with both signals, and which of them are on the front of their variant and level."""
+    groups: dict[tuple[str, int], list[Attempt]] = {}
+    for one in attempts:
+        if one.correct and one.speedup is not None and second(one) is not None:
+            groups.setdefault((one.variant, one.level), []).append(one)
+    rows = []
+    for (variant, level), some in sorted(groups.items()):
+        on = pareto_front([(one.speedup, second(one)) for one in some])
+        rows += [
+            {"level": f"L{level}", "variant": variant, "model": one.model, "tier": one.tier, "problem": one.problem, "speedup": one.speedup,
+             name: second(one), "front": best, "run": one.run}
+            for one, best in zip(some, on, strict=True)
+        ]  # fmt: skip
+    return rows
+
+
+def front_chart(rows: Rows, x: str, x_title: str, log_x: bool = False) -> Any:
+    """Panels by level: all kernels faint, the front drawn and strong."""
+    import altair as alt
+
+    data = alt.Data(values=rows)
+    tips = [
+        alt.Tooltip("model:N"),
+        alt.Tooltip("tier:N"),
+        alt.Tooltip("problem:N"),
+        alt.Tooltip("speedup:Q", format=".3g"),
+        alt.Tooltip(f"{x}:Q", format=".3g"),
+        alt.Tooltip("run:N"),
+    ]
+    across = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log") if log_x else alt.Scale(domain=[0, 1]))
+    up = alt.Y("speedup:Q", title="speedup over eager", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"))
+    points = alt.Chart().mark_point(filled=True, size=55).encode(
+        across, up, alt.Color("model:N", title="model"), alt.Shape("variant:N", title="variant"), tooltip=tips,
+        opacity=alt.condition("datum.front", alt.value(0.95), alt.value(0.3)),
+    )  # fmt: skip
+    line = (
+        alt.Chart()
+        .mark_line(interpolate="step-before", strokeWidth=1.5, opacity=0.7, color="#8a857a")
+        .transform_filter("datum.front")
+        .encode(across, up, strokeDash=alt.StrokeDash("variant:N", title="variant"))
+    )
+    return (
+        alt.layer(line, points, data=data)
+        .properties(width=230, height=230)
+        .facet(facet=alt.Facet("level:N", title=None), columns=2)
+        .resolve_scale(x="independent" if log_x else "shared")
+    )

@@ -1,0 +1,25 @@
+// Turns of a run: those of long runs are loaded when they are opened. Their HTML was escaped when the site was built.
+"use strict";
+(() => {
+  const holder = document.getElementById("turns");
+  async function fill(turn) {
+    if (!turn.dataset.piece || turn.dataset.filled) return;
+    turn.dataset.filled = "yes";
+    const body = turn.querySelector(".body");
+    body.textContent = "loading …";
+    try {
+      const piece = await popcorn.load(turn.dataset.piece, `${holder.dataset.stem}/${turn.dataset.piece}.js`);
+      body.innerHTML = piece[Number(turn.dataset.place)];
+    } catch (error) {
+      body.textContent = String(error.message);
+      delete turn.dataset.filled;
+    }
+  }
+  holder.addEventListener("toggle", (event) => event.target.open && fill(event.target), true);
+  popcorn.openTurn = (index) => {
+    const turn = document.getElementById(`turn-${index}`);
+    if (!turn) return;
+    turn.open = true;
+    turn.scrollIntoView({ block: "start", behavior: "smooth" });
+  };
+})();

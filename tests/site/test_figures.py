@@ -1,0 +1,70 @@
+"""The ten figures: each from attempts alone, as SVG, PNG and table; one without data says what would fill it."""
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from popcorn.scoring import Attempt
+from popcorn.site.figures import every_figure
+from popcorn.site.figures.figure import to_csv, to_png, to_svg
+from popcorn.site.gather import gather, open_sources
+
+
+@pytest.fixture(scope="module")
+def attempts(site) -> list[Attempt]:
+    with open_sources(site.sources) as tables:
+        found = gather(site.sources, tables).attempts
+    comm = Attempt("aster-2", "comm", "popcorn", 2, "popcorn/L2/47", "correct", speedup=1.3, run="comm-1")
+    return [*found, comm]
+
+
+def test_there_are_ten_in_order_and_each_says_what_fills_it():
+    assert [one.number for one in every_figure()] == list(range(1, 11))
+    assert all(one.fills and one.caption and one.title for one in every_figure())
+    assert [one.number for one in every_figure() if one.rows([])] == []
+
+
+@pytest.mark.parametrize("figure", every_figure(), ids=lambda one: one.name)
+def test_a_figure_is_drawn_without_a_browser_and_has_its_table(figure, attempts):
+    rows = figure.rows(attempts)
+    assert rows, figure.fills
+    spec = figure.spec(rows)
+    svg, png = to_svg(spec), to_png(spec)
+    assert svg.startswith("<svg") and svg.count("<path") > 5 and "NaN" not in svg
+    assert png.startswith(b"\x89PNG") and len(png) > 3000
+    table = list(csv.DictReader(io.StringIO(to_csv(rows))))
+    assert len(table) == len(rows) and set(table[0]) == {name for row in rows for name in row}
+
+
+def test_the_tables_are_what_scoring_says(attempts):
+    by_number = {one.number: one for one in every_figure()}
+    for row in by_number[9].rows(attempts):
+        assert 0 < row["share"] <= 1
+    shares: dict[tuple[str, ...], float] = {}
+    for row in by_number[9].rows(attempts):
+        key = (row["level"], row["variant"], row["model"])
+        shares[key] = shares.get(key, 0.0) + row["share"]
+    assert all(abs(total - 1) < 1e-9 for total in shares.values())
+    assert {row["level"] for row in by_number[2].rows(attempts)} <= {"L3", "L4"}
+    assert all(0 <= row["sol"] <= 1 for row in by_number[6].rows(attempts))
+    assert {row["problem"] for row in by_number[8].rows(attempts)} <= {"L1/1", "L1/2", "L2/1", "L2/2", "L1/10", "L2/10"}
+
+
+def test_a_table_is_no_program_for_a_spreadsheet():
+    assert to_csv([{"model": "=cmd()", "x": -1.5}]) == "model,x\n'=cmd(),-1.5\n"
+    assert to_csv([]) == ""
+
+
+def test_the_command_writes_files_or_says_what_is_missing(site, tmp_path, monkeypatch):
+    from popcorn.cli.main import app
+
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(site.store.folder.parent))
+    done = CliRunner().invoke(app, ["figures", "9", "--to", str(tmp_path / "f")])
+    assert done.exit_code == 0, done.output
+    assert {one.suffix for one in (tmp_path / "f").iterdir()} == {".svg", ".png", ".csv"}
+    missing = CliRunner().invoke(app, ["figures", "10", "--to", str(tmp_path / "f")])
+    assert missing.exit_code == 1 and "filled by the sweep comm_l2_popcorn" in missing.output
+    assert list(json.loads(CliRunner().invoke(app, ["figures", "3", "--json"]).output)) == ["3"]

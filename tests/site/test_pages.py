@@ -1,0 +1,189 @@
+"""Every page in a real browser: opens without an error, asks nothing of another origin, is fit for people who read by keyboard or screen reader."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from popcorn.site.words import file_name
+from popcorn.units import show_energy, show_percent, show_ratio, show_time
+from tests.site.made_store import EXOTIC, HOSTILE, KERNEL
+
+PAGES = (
+    "index.html", "evaluations.html", "runs.html", "problems.html", "ops.html", "searches.html", "figures.html", "compare.html", "docs/index.html",
+    "docs/measuring.html", "ops/rms_norm.html", "searches/ae-1.html", "problems/original_L1_36-HASH.html", "runs/long.html", "runs/talkative.html",
+    "runs/no-kernel.html", "runs/at-work.html",
+)  # fmt: skip
+LIMIT = 2_000_000
+
+
+def path_of(name: str) -> str:
+    return f"problems/{file_name('original/L1/36')}.html" if "HASH" in name else name
+
+
+def record_path(site, name: str) -> str:
+    """The page of the record whose candidate has this file name."""
+    (found,) = [record for record in site.store if record.subject.name == name]
+    return f"records/{found.id}.html"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_opens_clean_fits_a_telephone_and_has_no_serious_fault_of_access(opened, name):
+    page = opened(path_of(name))
+    assert page.title() and page.locator("h1").inner_text()
+    assert "{{" not in page.locator("main").inner_text().replace("{{ 7 * 7 }}", "")
+    assert serious_faults(page) == {}
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert page.evaluate("document.documentElement.classList.contains('dark')")
+    assert serious_faults(page) == {}
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("window.hacked") is None
+
+
+def serious_faults(page) -> dict[str, list[str]]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return {one["id"]: [node["html"][:160] for node in one["nodes"][:3]] for one in found if one["impact"] in ("serious", "critical")}
+
+
+def test_every_page_opens_from_a_disk_too(opened, site):
+    page = opened("index.html", disk=True)
+    for name in PAGES:
+        page.goto(f"file://{site.folder}/{path_of(name)}")
+        assert page.locator("h1").inner_text()
+        charts = page.locator("[data-chart], #front, #plot, #curve").count()
+        if charts:
+            page.wait_for_selector("[data-drawn]")
+        assert page.evaluate("window.hacked") is None
+
+
+def test_every_outcome_and_extreme_has_a_page_that_opens(opened, site):
+    shown = set()
+    page = opened("index.html")
+    for record in site.store:
+        if record.kind == "evaluation" and (site.folder / f"records/{record.id}.html").exists():
+            page.goto(f"{site.url}records/{record.id}.html")
+            shown.add(record.verdict.outcome)
+            assert page.evaluate("window.hacked") is None
+            assert page.locator("h1").inner_text().strip()
+    assert len(shown) >= 13
+
+
+def test_figures_on_a_record_page_are_those_of_the_store(opened, site):
+    for name in ("instant.cu", "endless.cu", "unfit.cu"):
+        path = record_path(site, name)
+        record = next(record for record in site.store if record.id == path[8:-5])
+        page = opened(path)
+        facts = {row.locator("dt").inner_text(): row.locator(".value").inner_text() for row in page.locator(".card dl > div").all()}
+        timing, energy = record.measurement.timing, record.measurement.energy
+        assert facts["kernel runtime"].startswith(show_time(timing.candidate.time_s))
+        assert facts["speedup over eager"].replace("\xa0", " ") == (
+            f"{show_ratio(timing.speedup.value)} [{show_ratio(timing.speedup.low)}, {show_ratio(timing.speedup.high)}]"
+        )
+        assert facts["SOL"] == show_percent(record.measurement.roofline.sol)
+        assert facts["energy of a call"] == show_energy(energy.energy_j)
+        assert json.loads((site.folder / path).with_suffix(".json").read_text()) == record.model_dump(mode="json")
+
+
+def test_unknown_is_a_dash_with_its_reason(opened, site):
+    page = opened(record_path(site, "unknown.cu"))
+    row = page.locator(".card .unknown", has_text="torch.compile runtime")
+    assert row.locator(".value").inner_text() == "—" and row.locator(".note").inner_text() == "torch.compile failed"
+    empty = [row.inner_text() for row in page.locator(".card .unknown").all() if not row.locator(".note").count()]
+    assert empty == []
+
+
+def test_the_ledgers_word_is_on_the_page_and_in_the_list(opened, site):
+    page = opened(record_path(site, "condemned.cu"))
+    assert "condemned" in page.locator(".verdict").inner_text() and "it replays a file" in page.locator(".judgement").inner_text()
+    listed = opened("evaluations.html")
+    listed.locator("input[type=search]").fill("condemned.cu")
+    assert "condemned" in listed.locator("tbody tr").inner_text()
+    best = opened(path_of("problems/original_L1_36-HASH.html")).locator(".results").inner_text()
+    assert "instant.cu" in best and "condemned.cu" not in best
+
+
+def test_a_kernel_is_shown_in_full_and_copied_as_it_is(opened, site):
+    page = opened("runs/long.html")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    block = page.locator("#kernel")
+    assert "</script>" in block.inner_text() and block.locator("li").count() == len(KERNEL.rstrip("\n").split("\n"))
+    assert block.locator(".k, .kn").count() > 3, "highlighted"
+    block.get_by_role("button", name="Copy").click()
+    page.wait_for_selector("#kernel .copy.done")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert [line for line in copied.split("\n") if "\\u202e" not in line] == [line for line in KERNEL.split("\n") if "\u202e" not in line]
+    page.locator(".actions .command .copy").first.click()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("popcorn rerun ")
+
+
+def test_a_run_of_500_turns_stays_small_and_its_turns_open(opened, site):
+    path = site.folder / "runs" / "long.html"
+    assert path.stat().st_size < LIMIT
+    page = opened("runs/long.html", disk=True)
+    assert page.locator(".turn").count() == 500
+    last = page.locator("#turn-499")
+    last.locator("summary").click()
+    last.locator(".call").wait_for()
+    assert "submit_kernel" in page.locator("#turn-500 summary").inner_text() and "FINAL" in page.locator("#turn-500 summary").inner_text()
+    assert "Turn 499" in last.inner_text() and page.evaluate("window.hacked") is None
+    summary = page.locator("#turn-2 summary").inner_text()
+    assert (
+        "23.0 s" in summary
+        and "7.30 s model" in summary
+        and "12.5 s tools" in summary
+        and "2.50 s queued" in summary
+        and "out 492" in summary
+    )
+
+
+def test_two_megabytes_of_reasoning_lie_beside_the_page(opened, site):
+    path = site.folder / "runs" / "talkative.html"
+    assert path.stat().st_size < 200_000
+    link = opened("runs/talkative.html").locator("#turn-1 .body a").first
+    whole = site.folder / "runs" / link.get_attribute("href")
+    assert whole.stat().st_size > 2_000_000 and whole.read_text() == "thinking </script> 🍿 " * 90_000
+
+
+def test_no_page_is_over_two_megabytes_before_interaction(site):
+    large = []
+    for page in site.folder.rglob("*.html"):
+        text = page.read_text()
+        data = re.findall(r'<script defer src="([^"]+data/[^"]+)"', text)
+        size = len(text.encode()) + sum((page.parent / name).resolve().stat().st_size for name in data)
+        if size > LIMIT:
+            large.append((page.name, size))
+    assert large == []
+
+
+class _Links(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if name in ("href", "src") and value]
+
+
+def test_every_link_between_pages_leads_somewhere(site):
+    broken = []
+    for page in site.folder.rglob("*.html"):
+        parser = _Links()
+        parser.feed(page.read_text())
+        for target in parser.found:
+            if target.startswith(("#", "data:", "https:", "http:")):
+                continue
+            there = page.parent / target.partition("#")[0].partition("?")[0]
+            if not there.exists():
+                broken.append((page.name, target))
+    assert broken == []
+
+
+def test_hostile_names_are_text(opened, site):
+    page = opened("evaluations.html")
+    page.locator("input[type=search]").fill("onerror")
+    assert page.evaluate("window.hacked") is None and page.locator("tbody tr").count() == 1
+    assert "window.hacked" in HOSTILE and EXOTIC[:4] in page.locator("tbody tr").inner_text()
