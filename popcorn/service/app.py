@@ -23,6 +23,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
         (401, "no token"),
         (404, "not here"),
         (405, "another method"),
+        (409, "the text is not in the language that was named"),
         (413, "too long"),
         (429, "too often"),
         (503, "too much waits"),
@@ -45,7 +46,7 @@ def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
         except Full:
             raise HTTPException(503, "too much waits already; ask again later", {"retry-after": "10"}) from None
         except PopcornError as error:
-            raise HTTPException(400, str(error)[:500]) from None
+            raise HTTPException(409, str(error)[:500]) from None
 
     def known(identity: str) -> Job:
         job = jobs.find(identity)
