@@ -71,9 +71,11 @@ class Place:
 
 
 def devices_needed(problem: Problem) -> int:
-    """`DEVICES` as the problem's file declares it, read without running it; 1 where it says nothing."""
+    """`DEVICES` or `RANKS` as the problem's file declares it, read without running it; 1 where it says nothing."""
     for node in ast.parse(problem.source).body:
-        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == "DEVICES" for target in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id in ("DEVICES", "RANKS") for target in node.targets
+        ):
             value = ast.literal_eval(node.value)
             return value if isinstance(value, int) else 1
     return 1

@@ -6,6 +6,7 @@ the number of the repeat, Popcorn's version. Not in it: the sweep's name, prices
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,10 @@ from popcorn.sweep.matrix import Matrix
 
 _MEANING = ("provider", "endpoint", "effort", "max_tokens")
 """What of a model's row changes its answers."""
+
+
+_RANKS = re.compile(r"^RANKS *=", re.MULTILINE)
+"""A problem that runs on several processes says so in a line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,8 @@ def problems_of(matrix: Matrix) -> list[Problem]:
     variants = matrix.variants or ("original", "popcorn")
     shipped = [one for level in matrix.levels for variant in variants for one in list_problems(variant, level)]
     if not matrix.problems:
-        return shipped
+        # kernels that communicate need every device of a node at once: a broad sweep leaves them to one of their own
+        return [one for one in shipped if matrix.devices > 1 or _RANKS.search(one.source) is None]
     numbers = {one for one in matrix.problems if isinstance(one, int)}
     chosen = [one for one in shipped if one.number in numbers]
     chosen += [find_problem(one) for one in matrix.problems if isinstance(one, str)]

@@ -141,8 +141,6 @@ def work(
     spec = folder.spec()
     store = store or Store(Path(spec.cache) / "records")
     places = open_them(spec.matrix.device, spec.gpus, store, folder.log)
-    for place in places:
-        place.devices = spec.matrix.devices if spec.matrix.devices <= len(places) else 1
     session = Session(folder, spec, places, store, rank, epoch)
     try:
         session.look()

@@ -123,3 +123,10 @@ def test_any_table_is_a_matrix_or_one_sentence(tables):
         assert isinstance(make_matrix({**SMALL, **tables}, "any"), Matrix)
     except BadSweep as error:
         assert str(error).startswith("any:")
+
+
+def test_kernels_that_communicate_are_left_to_a_sweep_of_their_own():
+    broad = agent_jobs(read_matrix(ROOT / "sweeps" / "l12_default.toml"))
+    comm = agent_jobs(read_matrix(ROOT / "sweeps" / "comm.toml"))
+    assert {job.problem for job in comm} == {f"popcorn/L2/{number}" for number in (2, 11, 18, 27, 34, 38)}
+    assert not {job.problem for job in comm} & {job.problem for job in broad}
