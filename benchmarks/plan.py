@@ -13,24 +13,17 @@ from pathlib import Path
 
 from popcorn.suites.problems import list_problems
 from popcorn.sweep.done import Done
-from popcorn.sweep.jobs import agent_jobs
-from popcorn.sweep.matrix import Matrix
+from popcorn.sweep.jobs import agent_jobs, problems_of
+from popcorn.sweep.matrix import Limits, Matrix
 from popcorn.sweep.plan import make_plan
 
 
 def matrix_of(jobs: int) -> Matrix:
-    """Every shipped problem, three models, three tiers, as many repeats as it takes."""
-    cells = len(list_problems()) * 9
+    """Every shipped problem that needs one device, three models, three tiers, as many repeats as it takes."""
     levels = tuple(sorted({one.level for one in list_problems() if one.level}))
     models = ("scripted/steady", "scripted/brisk", "baseline/eager")
-    return Matrix(
-        name="large",
-        levels=levels,
-        models=models,
-        tiers=("single", "default", "all"),
-        repeats=min(1000, -(-jobs // cells)),
-        limits={"jobs": jobs},
-    )  # type: ignore[arg-type]
+    matrix = Matrix(name="large", levels=levels, models=models, tiers=("single", "default", "all"), limits=Limits(jobs=jobs))
+    return matrix.model_copy(update={"repeats": -(-jobs // (9 * len(problems_of(matrix))))})
 
 
 def measure(jobs: int) -> tuple[int, int, float]:

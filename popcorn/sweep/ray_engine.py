@@ -140,8 +140,11 @@ def start(
     return RayEngine(actors, store)
 
 
-def opener(address: str | None, folder: SweepFolder, label: str | None = None) -> Callable[..., list[Place]]:
-    """Places for a sweep: one, over all GPUs of the cluster (or the first `gpus`), judged where they are and recorded here."""
+def opener(
+    address: str | None, folder: SweepFolder, label: str | None = None, inside: Callable[..., list[Place]] | None = None
+) -> Callable[..., list[Place]]:
+    """Places for a sweep: one, over all GPUs of the cluster (or the first `gpus`), judged where they are and recorded here. `inside` opens
+    an actor's own place; the real one when None."""
 
     def open_them(device: str, gpus: int | None, store: Store, tell: Callable[[str], None]) -> list[Place]:
         import ray
@@ -155,7 +158,7 @@ def opener(address: str | None, folder: SweepFolder, label: str | None = None) -
         devices = gpus or int(ray.cluster_resources().get("GPU", 0))
         if devices < 1:
             raise BadSweep("the Ray cluster has no GPU; start its nodes with GPUs, or with `ray start --num-gpus N`.")
-        engine = start(address, devices, open_places, folder.path.resolve() / "ray", store, label)
+        engine = start(address, devices, inside or open_places, folder.path.resolve() / "ray", store, label)
         place = RayPlace(engine)
         place.devices = 1
         tell(f"Ray: {devices} actors on {place.machine().device_id}")
