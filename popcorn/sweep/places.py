@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 
@@ -13,6 +14,7 @@ from popcorn.measure.steadiness import Snapshot, compare, look
 from popcorn.records.store import Store
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
+from popcorn.suites.problems import find_problem
 from popcorn.worker.bench import Bench
 from popcorn.worker.local import LocalEngine
 from popcorn.worker.remembering import RememberingEngine
@@ -23,6 +25,7 @@ UNFIT_IN_A_ROW = 3
 """Evaluations whose own controls failed before the device rests."""
 REST_S = 60.0
 LOOK_S = 5.0
+CONTROL_PROBLEM = "original/L1/36"
 
 
 class Gate:
@@ -71,6 +74,27 @@ def reason_of(machine: Machine) -> str | None:
     alone = Snapshot(seen.time_s, seen.throttles, None, seen.gpu_processes, seen.hidden_processes)
     found = compare(alone, alone, ours)
     return None if found.fit is not False else "; ".join(found.reasons)
+
+
+def control(place: Place, cache: Path, problem: str = CONTROL_PROBLEM) -> bool | None:
+    """The machine's own A/A control, before anything is measured: the reference against itself, with a planted slowdown, kept in `controls/`.
+
+    What it found: fit, unfit, or None where the place has no bench of its own or the control gave no answer.
+    """
+    bench = getattr(place.engine, "bench", None)
+    if bench is None:
+        return None
+    from popcorn.evaluate import evaluate
+
+    found = find_problem(problem)
+    request = Request(
+        problem=found, source=found.source.rstrip() + "\n\n\nclass ModelNew(Model):\n    pass\n", language="torch", name="kernel.py", device=place.device,
+        trials=5, compile_baseline=False, energy=False, counters=False,
+    )  # fmt: skip
+    record = evaluate(request, bench, Store(cache / "controls"))
+    place.gate.learn(record)  # type: ignore[attr-defined]
+    timing = record.measurement.timing
+    return None if timing is None else timing.control.fit
 
 
 def open_places(device: str, gpus: int | None, store: Store, tell: Tell) -> list[Place]:

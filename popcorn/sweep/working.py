@@ -17,7 +17,7 @@ from popcorn.schema.run import Run
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import Spec, SweepFolder
 from popcorn.sweep.jobs import Job
-from popcorn.sweep.places import open_places
+from popcorn.sweep.places import control, open_places
 from popcorn.sweep.plan import make_plan
 
 if TYPE_CHECKING:
@@ -144,6 +144,10 @@ def work(
     session = Session(folder, spec, places, store, rank, epoch)
     try:
         session.look()
+        for place in places if spec.matrix.control and make_plan(spec.matrix, session.done).missing else ():
+            fit = control(place, session.cache)
+            if fit is not None:
+                folder.log(f"{place.device}: its own A/A control says {'fit' if fit else 'unfit; numbers taken now are in doubt'}")
         asyncio.run(_rounds(session, rank, ranks))
     finally:
         for place in places:

@@ -20,7 +20,7 @@ from popcorn.records.store import Store
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder, find_sweep
 from popcorn.sweep.matrix import make_matrix
-from popcorn.sweep.places import UNFIT_IN_A_ROW, Gate
+from popcorn.sweep.places import UNFIT_IN_A_ROW, Gate, control
 from popcorn.sweep.plan import make_plan
 from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
@@ -165,6 +165,21 @@ def test_a_gate_closes_after_failed_controls_and_says_so():
         gate.learn(record)
     gate.wait()
     assert len(rested) == 1 and "paused" in told[0] and "goes on" in told[1]
+
+
+def test_the_machine_s_own_control_is_run_before_a_session_and_said(cache, monkeypatch):
+    asked = []
+
+    def judged(request, bench, store, *_):
+        asked.append((request.source.count("ModelNew"), store.folder.name))
+        return make_record("correct", measurement=make_measurement(make_timing(control={"fit": False, "reason": "A/A"})))
+
+    monkeypatch.setattr("popcorn.evaluate.evaluate", judged)
+    (place,) = open_pretend("cpu", 1, Store(cache / "records"), print)
+    assert control(place, cache) is None, "a place without a bench of its own has none"
+    place.gate = Gate(place.machine(), print)
+    place.engine.engine.bench = object()
+    assert control(place, cache) is False and asked == [(1, "controls")]
 
 
 def test_the_commands_plan_and_tell_and_refuse_in_one_sentence(cache, tmp_path):
