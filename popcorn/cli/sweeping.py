@@ -1,5 +1,6 @@
 """What the commands of `popcorn sweep` do: call, then print."""
 
+import importlib.util
 import json as json_text
 import time
 from pathlib import Path
@@ -92,10 +93,8 @@ def start(folder: SweepFolder, watching: bool, json: bool) -> None:
         if json:
             print(json_text.dumps({"folder": str(folder.path), "slurm_job": job}))
         return
-    try:
-        import inspect_ai  # noqa: F401
-    except ImportError:
-        raise MissingTool("sweeps of agents need Inspect: pip install 'popcornbench[agents]'") from None
+    if spec.matrix.kind == "agents" and importlib.util.find_spec("inspect_ai") is None:
+        raise MissingTool("sweeps of agents need Inspect: pip install 'popcornbench[agents]'")
     from popcorn.cli.sweep_view import following
     from popcorn.sweep.submitting import run_here
 
