@@ -61,5 +61,11 @@ class BadAgent(PopcornError):
     exit_code = 68
 
 
+class BadSearch(PopcornError):
+    """A search, task or adoption that cannot be carried out as asked; the text says what was expected."""
+
+    exit_code = 69
+
+
 class HarnessFailure(Exception):
     """A fault of ours (a worker that died without the candidate's help). Becomes `harness_error`, is retried, never counts."""
