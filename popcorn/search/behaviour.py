@@ -35,4 +35,4 @@ def describe(source: str, language: str) -> Cell:
 def reachable(language: str) -> frozenset[Cell]:
     """Cells that a kernel of this language can have."""
     levels = _LEVELS.get(language, ((0, 1, 2, 3),) * 3)
-    return frozenset(itertools.product(*levels))  # type: ignore[arg-type]
+    return frozenset(itertools.product(*levels))

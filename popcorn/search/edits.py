@@ -59,9 +59,7 @@ def check_block(before: str, after: str) -> None:
 
 def split(source: str) -> tuple[str, str, str] | None:
     """(before and with the first mark, block, from the last mark on); None without marks."""
-    start, end = _START.search(source), None
-    for end in _END.finditer(source):
-        pass
+    start, end = _START.search(source), next(reversed(list(_END.finditer(source))), None)
     if start is None or end is None or end.start() < start.end():
         return None
     return source[: start.end()], source[start.end() : end.start()], source[end.start() :]

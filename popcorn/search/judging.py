@@ -101,7 +101,11 @@ def judged_of(record: Record) -> Judged:
     timing = record.measurement.timing
     speed = timing.speedup if timing is not None else None
     correct = record.verdict.correct
-    lines = [*measured_lines(record), *roofline_lines(record.measurement)] if correct else [*build_lines(record.build), *precision_lines(record)]
+    lines = (
+        [*measured_lines(record), *roofline_lines(record.measurement)]
+        if correct
+        else [*build_lines(record.build), *precision_lines(record)]
+    )
     return Judged(
         outcome=record.verdict.outcome,
         reason=(record.verdict.reason or "")[:2000] or None,

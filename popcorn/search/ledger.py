@@ -40,7 +40,9 @@ class Ledger:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(_SCHEMA)
-        self._known = {key: (asked, json.loads(body)) for key, asked, body in self._db.execute("SELECT key, asked, body FROM effects ORDER BY seq")}
+        self._known = {
+            key: (asked, json.loads(body)) for key, asked, body in self._db.execute("SELECT key, asked, body FROM effects ORDER BY seq")
+        }
         self.replayed = 0
         """Effects that were read back instead of carried out."""
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from popcorn.search.program import Cell
 
-_VECTOR = re.compile(r"(?:float|double|half|int|uint|uchar|char|longlong|nv_bfloat16|__half|__nv_bfloat16)[248]|__m(?:128|256|512)[id]?|__v\d+\w+")
+_VECTOR = re.compile(
+    r"(?:float|double|half|int|uint|uchar|char|longlong|nv_bfloat16|__half|__nv_bfloat16)[248]|__m(?:128|256|512)[id]?|__v\d+\w+"
+)
 _WIDE = re.compile(r"_mm\d*_\w*(?:load|store)\w*|__ldg|__ldcs|__stcs|__builtin_assume_aligned")
 _STAGED = re.compile(r"__builtin_prefetch|_mm_prefetch|(?:cuda::)?memcpy_async|__pipeline_\w+|cp_async\w*|cuTensorMap\w*|cde::\w+")
 _MATRIX = re.compile(r"(?:nvcuda::)?wmma::\w*mma_sync|mma_sync|__builtin_ia32_t?dp\w+|_tile_dp\w+|_mm\d+_dpbusd\w*")
@@ -141,7 +143,7 @@ def _of_call(name: str) -> Iterator[str]:
             yield flag
     if _WARP.fullmatch(name.rpartition("::")[2]):
         yield "warp"
-    if name.startswith("_mm") or name.startswith("__builtin_ia32"):
+    if name.startswith(("_mm", "__builtin_ia32")):
         yield "vector"
 
 
@@ -156,7 +158,11 @@ def _of_loop(node: Any, depth: int) -> Iterator[str]:
     nested = [inner for inner in inside if any(deeper.type == "for_statement" for deeper in _below(inner) if deeper is not inner)]
     if nested:
         yield "tiles"
-        if any(text_of(call.child_by_field_name("function")) in ("memcpy", "__builtin_memcpy") for call in _below(body) if call.type == "call_expression"):
+        if any(
+            text_of(call.child_by_field_name("function")) in ("memcpy", "__builtin_memcpy")
+            for call in _below(body)
+            if call.type == "call_expression"
+        ):
             yield "packed"
 
 

@@ -28,7 +28,7 @@ class SearchPlan(Frozen):
     """Of a custom task, for the model."""
     strategy: StrategyName = "map_elites"
     """How parents are chosen: the one word to change for an ablation."""
-    evaluations: int = Field(60, ge=1)
+    evaluations: int = Field(default=60, ge=1)
     """Budget of finished evaluations; texts that no judge saw do not count."""
     cost_usd: float | None = None
     """Budget of money."""
@@ -38,23 +38,23 @@ class SearchPlan(Frozen):
     """Stop when the lower bound of the best speedup reaches this."""
     seed: int = 0
     """Of every random choice."""
-    width: int = Field(1, ge=1, le=256)
+    width: int = Field(default=1, ge=1, le=256)
     """Programs of one generation: proposed from the same state, judged side by side, learned in order."""
-    islands: int = Field(4, ge=1)
+    islands: int = Field(default=4, ge=1)
     """Populations, for `islands`."""
-    migrate_every: int = Field(20, ge=1)
+    migrate_every: int = Field(default=20, ge=1)
     """Evaluations between two migrations."""
-    exploit: float = Field(0.5, ge=0, le=1)
+    exploit: float = Field(default=0.5, ge=0, le=1)
     """Share of steps whose parent is the best of all; others draw an elite."""
-    repair: float = Field(0.15, ge=0, le=1)
+    repair: float = Field(default=0.15, ge=0, le=1)
     """Share of steps that mend a program of the repair pool, once some program is correct; without any, all do where there is one to mend."""
-    inspirations: int = Field(2, ge=0, le=8)
+    inspirations: int = Field(default=2, ge=0, le=8)
     """Other programs of the same island shown to a model."""
-    remeasure: int = Field(1, ge=0, le=5)
+    remeasure: int = Field(default=1, ge=0, le=5)
     """Measures more that an elite gets before it is replaced by a program that is not clearly better."""
-    finals: int = Field(3, ge=0)
+    finals: int = Field(default=3, ge=0)
     """Programs measured again on fresh seeds at the end."""
-    tune: int = Field(0, ge=0)
+    tune: int = Field(default=0, ge=0)
     """Points tried of each template that reaches the archive; 0: templates stay as written."""
-    attempts: int = Field(4, ge=1)
+    attempts: int = Field(default=4, ge=1)
     """Proposals at most, as a multiple of `evaluations`: a proposer that only repeats itself ends the search, too."""

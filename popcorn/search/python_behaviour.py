@@ -34,9 +34,25 @@ def _triton(kernel: ast.FunctionDef) -> Cell:
         2 if loads_in_loop else 1 if "arange" in last else 0
     )  # fmt: skip
     reductions = sum(name in ("sum", "max", "min", "reduce", "argmax") for name in last)
-    compute = 3 if {"dot", "dot_scaled"} & set(last) else 2 if "associative_scan" in last or (reductions and loops) else 1 if reductions <= 2 else 0
+    compute = (
+        3
+        if {"dot", "dot_scaled"} & set(last)
+        else 2
+        if "associative_scan" in last or (reductions and loops)
+        else 1
+        if reductions <= 2
+        else 0
+    )
     axes = sum(name == "program_id" for name in last)
-    parallel = 3 if any(name.startswith("atomic") or name == "num_programs" for name in last) else 2 if axes >= 2 else 1 if reductions or "dot" in last else 0
+    parallel = (
+        3
+        if any(name.startswith("atomic") or name == "num_programs" for name in last)
+        else 2
+        if axes >= 2
+        else 1
+        if reductions or "dot" in last
+        else 0
+    )
     return memory, compute, parallel
 
 

@@ -66,7 +66,9 @@ class Population:
     @property
     def best(self) -> Program | None:
         """Over all islands."""
-        return max((one for one in (island.best for island in self.islands) if one), key=lambda one: (fitness(one), -one.step), default=None)
+        return max(
+            (one for one in (island.best for island in self.islands) if one), key=lambda one: (fitness(one), -one.step), default=None
+        )
 
     def cells(self) -> set[Cell]:
         """Cells that some island fills."""

@@ -1,9 +1,9 @@
 """Declared parameters of a kernel: read from its comments, set in its text. No expression of a kernel is ever evaluated as code.
 
-    // popcorn: tune TILE = 16, 32, 64          a macro:  #define TILE 32
-    // popcorn: tune UNROLL = 1..8
-    // popcorn: where TILE * UNROLL <= 256
-    # popcorn: tune BLOCK = 128, 256, 512       Triton: `BLOCK = 256` at the top of the module, or `kernel[grid](…, BLOCK=256)`
+// popcorn: tune TILE = 16, 32, 64          a macro:  #define TILE 32
+// popcorn: tune UNROLL = 1..8
+// popcorn: where TILE * UNROLL <= 256
+# popcorn: tune BLOCK = 128, 256, 512       Triton: `BLOCK = 256` at the top of the module, or `kernel[grid](…, BLOCK=256)`
 """
 
 import ast
@@ -18,7 +18,9 @@ Value = int | float | str | bool
 Point = dict[str, Value]
 
 MOST_VALUES = 64
-_TUNE = re.compile(r"^[ \t]*(?://|#|/?\*)[ \t]*popcorn:[ \t]*tune[ \t]+([A-Za-z_]\w{0,60})[ \t]*=[ \t]*([^\n]*?)[ \t]*(?:\*/)?$", re.MULTILINE)
+_TUNE = re.compile(
+    r"^[ \t]*(?://|#|/?\*)[ \t]*popcorn:[ \t]*tune[ \t]+([A-Za-z_]\w{0,60})[ \t]*=[ \t]*([^\n]*?)[ \t]*(?:\*/)?$", re.MULTILINE
+)
 _WHERE = re.compile(r"^[ \t]*(?://|#|/?\*)[ \t]*popcorn:[ \t]*where[ \t]+([^\n]{1,300}?)[ \t]*(?:\*/)?$", re.MULTILINE)
 _ALLOWED = (
     ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Name, ast.Load,
@@ -63,7 +65,11 @@ def set_parameters(source: str, point: Point) -> str:
         if not where:
             raise BadSearch(f"the parameter {name} is declared and nowhere set: expected `#define {name} …` or `{name} = …`.")
         for start, end in reversed(where):
-            source = source[:start] + (str(int(value)) if isinstance(value, bool) and not is_python("kernel", source) else _spelt(value)) + source[end:]
+            source = (
+                source[:start]
+                + (str(int(value)) if isinstance(value, bool) and not is_python("kernel", source) else _spelt(value))
+                + source[end:]
+            )
     return source
 
 
@@ -97,7 +103,9 @@ def _literal(text: str) -> Value:
 
 def _places(source: str, name: str) -> list[tuple[int, int]]:
     if not is_python("kernel", source):
-        return [match.span(1) for match in re.finditer(rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(name)}[ \t]+([^\s/]+)", source, re.MULTILINE)]
+        return [
+            match.span(1) for match in re.finditer(rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(name)}[ \t]+([^\s/]+)", source, re.MULTILINE)
+        ]
     starts = [0, *itertools.accumulate(len(line) + 1 for line in source.split("\n"))]
 
     def span(node: ast.expr) -> tuple[int, int]:

@@ -79,7 +79,9 @@ class Verifiers:
             self.off = f"{precision:.0%} of its rejections were right; {PRECISION:.0%} are wanted"
         elif len(self.truth) >= 3 * WARMUP and recall is not None and recall < RECALL:
             self.off = f"it found {recall:.0%} of the failures; {RECALL:.0%} are wanted"
-        elif len(self.truth) >= 3 * WARMUP and self.spent_s / len(self.votes) > self.judged_s / len(self.truth) * sum(self.votes.values()) / len(self.votes):
+        elif len(self.truth) >= 3 * WARMUP and self.spent_s / len(self.votes) > self.judged_s / len(self.truth) * sum(
+            self.votes.values()
+        ) / len(self.votes):
             self.off = "it takes longer to ask than it saves on the device"
 
     @property
@@ -100,7 +102,11 @@ class Verifiers:
         for name, asked in QUESTIONS.items():
             question = f"{asked}\n\nThe reference:\n```python\n{self.reference}\n```\n\nThe kernel:\n```\n{source}\n```"
             first = self.speaker.ask(_SYSTEM, question)
-            second = self.speaker.ask(_SYSTEM, _REFLECT.format(first=first.text[-4000:], question=question)) if read(first.text) is False else first
+            second = (
+                self.speaker.ask(_SYSTEM, _REFLECT.format(first=first.text[-4000:], question=question))
+                if read(first.text) is False
+                else first
+            )
             votes[name] = read(second.text)
             cost += (first.cost_usd or 0.0) + ((second.cost_usd or 0.0) if second is not first else 0.0)
         return {"votes": votes, "cost_usd": cost, "seconds": self.clock() - began}

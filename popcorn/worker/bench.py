@@ -79,6 +79,8 @@ class Bench:
         private.mkdir(exist_ok=True)
         caches = private_caches(self.cache / "private", candidate_hash or "trusted")
         env = {"TMPDIR": str(private), "HOME": str(private), **caches}
+        if role == "implementation":
+            env["POPCORN_CACHE_DIR"] = str(self.cache)  # where the user's own implementations are; its home is another one
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
         # nothing is timed while the oracle works, so it may have every core

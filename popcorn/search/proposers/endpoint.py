@@ -1,8 +1,8 @@
 """A proposer behind HTTP: any service that answers one POST with one text. So a search of somebody else can propose while ours judges.
 
-    POST URL   {"problem": …, "language": …, "step": …, "parent": {"source", "outcome", "speedup", "told"} | null,
-                "inspirations": [{"source", "speedup"}], "target": [m, c, p] | null}
-    answer     {"source": "…", "operator": "…", "model": "…", "cost_usd": 0.01}        all but `source` optional
+POST URL   {"problem": …, "language": …, "step": …, "parent": {"source", "outcome", "speedup", "told"} | null,
+            "inspirations": [{"source", "speedup"}], "target": [m, c, p] | null}
+answer     {"source": "…", "operator": "…", "model": "…", "cost_usd": 0.01}        all but `source` optional
 """
 
 import json
@@ -44,10 +44,10 @@ class Endpoint:
             if not isinstance(source, str):
                 raise ValueError("`source` is not a text")
             cost = answer.get("cost_usd")
-            known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and math.isfinite(cost) and cost >= 0
+            price = float(cost) if isinstance(cost, (int, float)) and math.isfinite(cost) and cost >= 0 else None
             return Proposal(
                 source=source, parents=parents, operator=str(answer.get("operator", "endpoint"))[:60],
-                model=str(answer["model"])[:80] if answer.get("model") else None, cost_usd=float(cost) if known else None,
+                model=str(answer["model"])[:80] if answer.get("model") else None, cost_usd=price,
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError) as error:
             return Proposal(source="", parents=parents, operator="endpoint", reason=f"{self.url}: {type(error).__name__}: {error}"[:300])

@@ -121,7 +121,9 @@ def add_restrict(source: str, rng: random.Random) -> str | None:
 
 def alternatives(part: str, texts: Sequence[str]) -> Mutator:
     """Replaces what stands between `popcorn: begin PART` and `popcorn: end PART` by another of the texts."""
-    mark = re.compile(rf"(^[^\n]*popcorn: begin {re.escape(part)}[^\n]*\n)(.*?)(^[^\n]*popcorn: end {re.escape(part)}\b)", re.MULTILINE | re.DOTALL)
+    mark = re.compile(
+        rf"(^[^\n]*popcorn: begin {re.escape(part)}[^\n]*\n)(.*?)(^[^\n]*popcorn: end {re.escape(part)}\b)", re.MULTILINE | re.DOTALL
+    )
 
     def change(source: str, rng: random.Random) -> str | None:
         found = mark.search(source)
