@@ -50,9 +50,7 @@ def translate(
         if source is None:
             told = f"\nYour last answer held no fenced kernel{': ' + said.error if said.error else ''}.\n"
             continue
-        answer = Judged.model_validate(
-            ledger.once(f"translated/{made}", source, lambda text=source: judge.judge(text).model_dump(mode="json"))
-        )
+        answer = Judged.model_validate(ledger.once(f"translated/{made}", source, partial(_judge, judge, source)))
         if rank(answer.outcome) >= rank(judged.outcome) or not best:
             best, judged = source, answer
         if rank(answer.outcome) == CORRECT:
