@@ -5,13 +5,15 @@
 Real: the kernels, the compiler, the judging (fresh inputs, two shapes, poisoned outputs, truth in float64) and the times, in turns with the seed.
 Not the evaluator of `popcorn eval`: it takes tens of seconds on a busy machine and these are thousands of evaluations. Each distinct text is judged once,
 all strategies and seeds share its judgement, so they differ by what they try and not by what the machine did meanwhile. Strategies get the
-same mutators, up to three at once, and the same budget of distinct texts. The synthetic landscape is a table of numbers and needs no compiler.
+same mutators, one change a proposal (`--steps 3`: up to three at once, with which asking again reaches most of these small spaces), and the
+same budget of distinct texts. The synthetic landscape is a table of numbers and needs no compiler.
 """
 
 import argparse
 import json
 import math
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -23,13 +25,13 @@ from popcorn.search.loop import search
 from popcorn.search.normal import normal
 from popcorn.search.plan import SearchPlan
 from popcorn.search.program import Judged
-from popcorn.search.proposers.mutate import Mutators, alternatives, set_declared
+from popcorn.search.proposers.mutate import Mutators, alternatives, set_declared, toggle_pragma
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
 
 FOLDER = Path(__file__).parent / "search_kernels"
 sys.path.insert(0, str(FOLDER))
-from parts import PARTS  # noqa: E402
+from parts import STEPS, WRONG  # noqa: E402
 
 STRATEGIES = ("best_of_n", "greedy", "map_elites")
 
@@ -66,10 +68,29 @@ class FastJudge:
         return Judged(outcome="correct", **said)
 
 
+def step_of(part: str, steps: list[str], wrong: list[str]):
+    """A mutator that goes one step along a part's texts, or to one that is wrong; from a wrong one back to any."""
+
+    def change(source: str, rng: random.Random) -> str | None:
+        now = next((at for at, one in enumerate(steps) if one.strip() in source), None)
+        near = steps if now is None else [steps[at] for at in (now - 1, now + 1) if 0 <= at < len(steps)]
+        return alternatives(part, [rng.choice(near + wrong)])(source, rng)
+
+    return change
+
+
+def simd(source: str, rng: random.Random) -> str | None:
+    """`#pragma omp simd` above a loop that has none, or away again."""
+    changed = toggle_pragma(source, rng)
+    return changed if changed is not None and not re.search(r"#pragma (omp parallel|GCC)", changed) else None
+
+
 def run(strategy: str, seed: int, judge, mutators: Mutators, text: str, evaluations: int) -> tuple[float, int, int]:
     """(best speedup by the judge's table, cells, evaluations)."""
     # a judge that answers the same twice has nothing to measure again
-    plan = SearchPlan(problem="benchmark", seeds=(text,), strategy=strategy, evaluations=evaluations, seed=seed, remeasure=0, finals=0, attempts=8)
+    plan = SearchPlan(
+        problem="benchmark", seeds=(text,), strategy=strategy, evaluations=evaluations, seed=seed, remeasure=0, finals=0, attempts=8
+    )
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder)) as ledger:
         found = search(plan, mutators, judge, ledger)
     return found.speedup or 0.0, len(found.progress.population.cells()), found.evaluations
@@ -116,13 +137,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--evaluations", type=int, default=60)
-    parser.add_argument("--only", choices=(*PARTS, "synthetic"))
+    parser.add_argument("--steps", type=int, default=1, help="changes at once in a proposal, at most")
+    parser.add_argument("--only", choices=(*STEPS, "synthetic"))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for name in PARTS if given.only is None else [given.only] if given.only in PARTS else []:
+        for name in STEPS if given.only is None else [given.only] if given.only in STEPS else []:
             judge = FastJudge(name, Path(folder))
-            mutators = {part: alternatives(part, texts) for part, texts in PARTS[name].items()} | {"declared": set_declared}
-            compare(name, judge, Mutators(mutators, steps=3), judge.seed, given.seeds, given.evaluations)
+            mutators = {part: step_of(part, texts, WRONG[name][part]) for part, texts in STEPS[name].items()} | {
+                "declared": set_declared,
+                "pragma": simd,
+            }
+            compare(name, judge, Mutators(mutators, steps=given.steps), judge.seed, given.seeds, given.evaluations)
             print(f"{name:9} distinct texts judged: {len(judge.known)}", flush=True)
     if given.only in (None, "synthetic"):
         # longer: sixteen cells, each reached by single steps only

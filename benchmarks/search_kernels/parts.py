@@ -1,4 +1,14 @@
-"""What the mutators may put into the three kernels: better texts, worse ones, wrong ones and broken ones, as any proposer makes them."""
+"""What the mutators may put into the three kernels, a step at a time: a part goes to the text before or after its own in STEPS, or to one of
+WRONG (wrong or broken), as an edit of a proposer would. The first text of a part is the one in the kernel's file."""
+
+from pathlib import Path
+
+
+def first(kernel: str, part: str) -> str:
+    """The text of a part as the file has it."""
+    text = (Path(__file__).parent / f"{kernel}.c").read_text()
+    return text.split(f"popcorn: begin {part}\n")[1].rsplit("\n", 1)[0].split(f"// popcorn: end {part}")[0].rstrip(" ")
+
 
 EXP = """static inline float exponential(float x) {
     x = x < -87.0f ? -87.0f : x;
@@ -37,53 +47,54 @@ ROWS = """    for (int64_t i = 0; i < n * m; i++) c[i] = 0;
     for (; i < n; i++)
         for (int64_t l = 0; l < k; l++)
             for (int64_t j = 0; j < m; j++) c[i * m + j] += a[i * k + l] * b[l * m + j];"""
-PARTS = {
+
+STEPS = {
     "chain": {
         "product": [
-            IKJ, TILED, ROWS, IKJ.replace("l < k", "l < k - 1"), IKJ.replace("c[i * m + j] = 0;", "c[i * m + j] = ;"),
-            "    for (int64_t j = 0; j < m; j++)\n        for (int64_t i = 0; i < n; i++) {\n            double sum = 0;\n"
-            "            for (int64_t l = 0; l < k; l++) sum += (double)a[i * k + l] * b[l * m + j];\n            c[i * m + j] = (float)sum;\n        }",
+            first("chain", "product"),
+            IKJ,
+            TILED,
+            ROWS,
         ],
         "chain": [
-            "    float* first = malloc(k * p * sizeof(float));\n    product(b, c, first, k, m, p);\n    product(a, first, result, n, k, p);",
-            "    float* first = malloc(n * m * sizeof(float));\n    product(a, b, first, n, k, m);\n    product(first, b, result, n, m, p);",
+            first("chain", "chain"),
+            """    float* first = malloc(k * p * sizeof(float));
+    product(b, c, first, k, m, p);
+    product(a, first, result, n, k, p);""",
         ],
     },
     "softmax": {
-        "exponential": [EXP, "static inline float exponential(float x) { return expf(x); }", "static inline float exponential(float x) { return 1.0f + x; }"],
+        "exponential": [
+            first("softmax", "exponential"),
+            """static inline float exponential(float x) { return expf(x); }""",
+            EXP,
+        ],
         "passes": [
-            "        for (int64_t j = 0; j < size; j++) { result[j] = row[j] * 0.5f + bias[j]; largest = result[j] > largest ? result[j] : largest; }\n"
-            "        for (int64_t j = 0; j < size; j++) { result[j] = exponential(result[j] - largest); sum += result[j]; }\n"
-            "        for (int64_t j = 0; j < size; j++) result[j] /= sum;",
-            "#pragma omp simd reduction(max : largest)\n"
-            "        for (int64_t j = 0; j < size; j++) { result[j] = row[j] * 0.5f + bias[j]; largest = result[j] > largest ? result[j] : largest; }\n"
-            "#pragma omp simd reduction(+ : sum)\n"
-            "        for (int64_t j = 0; j < size; j++) { result[j] = exponential(result[j] - largest); sum += result[j]; }\n"
-            "        const float scale = 1.0f / sum;\n        for (int64_t j = 0; j < size; j++) result[j] *= scale;",
-            "        for (int64_t j = 0; j < size; j++) { result[j] = exponential(row[j] * 0.5f + bias[j]); sum += result[j]; }\n"
-            "        for (int64_t j = 0; j < size; j++) result[j] /= sum;",
-            "        for (int64_t j = 0; j < size; j++) result[j] = row[j] * 0.5f + bias[j]\n        return 0;",
+            first("softmax", "passes"),
+            """        for (int64_t j = 0; j < size; j++) { result[j] = row[j] * 0.5f + bias[j]; largest = result[j] > largest ? result[j] : largest; }
+        for (int64_t j = 0; j < size; j++) { result[j] = exponential(result[j] - largest); sum += result[j]; }
+        for (int64_t j = 0; j < size; j++) result[j] /= sum;""",
+            """#pragma omp simd reduction(max : largest)
+        for (int64_t j = 0; j < size; j++) { result[j] = row[j] * 0.5f + bias[j]; largest = result[j] > largest ? result[j] : largest; }
+#pragma omp simd reduction(+ : sum)
+        for (int64_t j = 0; j < size; j++) { result[j] = exponential(result[j] - largest); sum += result[j]; }
+        const float scale = 1.0f / sum;
+        for (int64_t j = 0; j < size; j++) result[j] *= scale;""",
         ],
     },
     "stencil": {
-        "number": ["typedef float number;", "typedef long double number;"],
+        "number": [
+            first("stencil", "number"),
+            """typedef float number;""",
+        ],
         "sweep": [
+            first("stencil", "sweep"),
             """    for (int64_t i = 0; i < h; i++)
         for (int64_t j = 0; j < w; j++) {
             number left = from[i * w + (j + w - 1) % w], right = from[i * w + (j + 1) % w];
             number up = from[((i + h - 1) % h) * w + j], down = from[((i + 1) % h) * w + j];
             to[i * w + j] = (float)(0.5 * from[i * w + j] + 0.125 * (left + right + up + down));
         }""",
-            """    for (int64_t i = 0; i < h; i++) {
-        const float *row = from + i * w, *above = from + ((i + h - 1) % h) * w, *below = from + ((i + 1) % h) * w;
-        float* result = to + i * w;
-        result[0] = (float)(0.5 * row[0] + 0.125 * ((number)row[w - 1] + row[1] + above[0] + below[0]));
-        for (int64_t j = 1; j < w - 1; j++) result[j] = (number)0.5 * row[j] + (number)0.125 * ((number)row[j - 1] + row[j + 1] + above[j] + below[j]);
-        result[w - 1] = (float)(0.5 * row[w - 1] + 0.125 * ((number)row[w - 2] + row[0] + above[w - 1] + below[w - 1]));
-    }""",
-            """    for (int64_t i = 0; i < h; i++)
-        for (int64_t j = 0; j < w; j++)
-            to[i * w + j] = 0.5f * from[i * w + j] + 0.125f * (from[i * w + j - 1] + from[i * w + j + 1] + from[(i - 1) * w + j] + from[(i + 1) * w + j]);""",
             """    for (int64_t j0 = 0; j0 < w; j0 += TILE)
         for (int64_t i = 0; i < h; i++)
             for (int64_t j = j0; j < (j0 + TILE < w ? j0 + TILE : w); j++) {
@@ -91,6 +102,62 @@ PARTS = {
                 number up = from[(i ? i - 1 : h - 1) * w + j], down = from[(i + 1 < h ? i + 1 : 0) * w + j];
                 to[i * w + j] = (float)(0.5 * from[i * w + j] + 0.125 * (left + right + up + down));
             }""",
+            """    for (int64_t i = 0; i < h; i++) {
+        const float *row = from + i * w, *above = from + ((i + h - 1) % h) * w, *below = from + ((i + 1) % h) * w;
+        float* result = to + i * w;
+        result[0] = (float)(0.5 * row[0] + 0.125 * ((number)row[w - 1] + row[1] + above[0] + below[0]));
+        for (int64_t j = 1; j < w - 1; j++) result[j] = (number)0.5 * row[j] + (number)0.125 * ((number)row[j - 1] + row[j + 1] + above[j] + below[j]);
+        result[w - 1] = (float)(0.5 * row[w - 1] + 0.125 * ((number)row[w - 2] + row[0] + above[w - 1] + below[w - 1]));
+    }""",
+        ],
+    },
+}
+
+WRONG = {
+    "chain": {
+        "product": [
+            """    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < m; j++) c[i * m + j] = 0;
+        for (int64_t l = 0; l < k - 1; l++)
+            for (int64_t j = 0; j < m; j++) c[i * m + j] += a[i * k + l] * b[l * m + j];
+    }""",
+            """    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < m; j++) c[i * m + j] = ;
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < m; j++) c[i * m + j] += a[i * k + l] * b[l * m + j];
+    }""",
+            """    for (int64_t j = 0; j < m; j++)
+        for (int64_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (int64_t l = 0; l < k; l++) sum += (double)a[i * k + l] * b[l * m + j];
+            c[i * m + j] = (float)sum;
+        }""",
+        ],
+        "chain": [
+            """    float* first = malloc(n * m * sizeof(float));
+    product(a, b, first, n, k, m);
+    product(first, b, result, n, m, p);""",
+        ],
+    },
+    "softmax": {
+        "exponential": [
+            """static inline float exponential(float x) { return 1.0f + x; }""",
+        ],
+        "passes": [
+            """        for (int64_t j = 0; j < size; j++) { result[j] = exponential(row[j] * 0.5f + bias[j]); sum += result[j]; }
+        for (int64_t j = 0; j < size; j++) result[j] /= sum;""",
+            """        for (int64_t j = 0; j < size; j++) result[j] = row[j] * 0.5f + bias[j]
+        return 0;""",
+        ],
+    },
+    "stencil": {
+        "number": [
+            """typedef long double number;""",
+        ],
+        "sweep": [
+            """    for (int64_t i = 0; i < h; i++)
+        for (int64_t j = 0; j < w; j++)
+            to[i * w + j] = 0.5f * from[i * w + j] + 0.125f * (from[i * w + j - 1] + from[i * w + j + 1] + from[(i - 1) * w + j] + from[(i + 1) * w + j]);""",
         ],
     },
 }

@@ -1,6 +1,6 @@
 """Judges and times one library against another in this process: fresh inputs, two shapes, poisoned outputs, turns. For benchmarks/search.py.
 
-    run.py PROBLEM SEED CANDIDATE.so REFERENCE.so        prints {"correct": …, "speedup": …, "low": …, "high": …}
+run.py PROBLEM SEED CANDIDATE.so REFERENCE.so        prints {"correct": …, "speedup": …, "low": …, "high": …}
 """
 
 import ctypes
@@ -84,7 +84,11 @@ def main(problem, seed, candidate, reference):
         ratios.append(taken[1] / taken[0])
     logs = np.log(ratios)
     middle, half = float(np.median(logs)), float(1.25 * 1.96 * logs.std(ddof=1) / np.sqrt(ROUNDS))
-    print(json.dumps({"correct": True, "speedup": float(np.exp(middle)), "low": float(np.exp(middle - half)), "high": float(np.exp(middle + half))}))
+    print(
+        json.dumps(
+            {"correct": True, "speedup": float(np.exp(middle)), "low": float(np.exp(middle - half)), "high": float(np.exp(middle + half))}
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ class PromptPool:
         """The seed in a fixed share of the steps; else the best by mean improvement, a new one first of all, sometimes any."""
         if rng.random() < SEED_SHARE or len(self.versions) == 1:
             return self.versions[0]
-        untried = [one for one in self.versions if len(self.credits[one.id].gains) < 2]
+        untried = [one for one in self.versions[1:] if len(self.credits[one.id].gains) < 2]
         if untried:
             return untried[0]
         if rng.random() < 0.2:
@@ -133,6 +133,6 @@ def version(sections: dict[str, str], parent: str | None = None) -> PromptVersio
 def read_sections(text: str) -> dict[str, str]:
     """Sections that an answer writes anew; anything else in it is no part of a prompt."""
     marks = list(_BLOCK.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    found = {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    found = {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
     return {name: body for name, body in found.items() if body}

@@ -90,6 +90,8 @@ class Progress:
     def choose(self, step: int, rng: random.Random) -> Context:
         """The context of a step, with a model and a prompt where there are several."""
         context = self.population.choose(step, rng)
+        if step < len(self.plan.seeds):
+            return context  # nobody is asked for a seed
         model = self.bandit.choose(rng) if self.models else None
         prompt = self.prompts.choose(rng) if self.prompts is not None else None
         notes = self.notes.get(context.parent.id, "") if context.parent is not None else ""

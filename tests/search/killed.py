@@ -1,6 +1,6 @@
 """Runs one search again and again, killed -9 at given effects, each time in a forked child; prints what every way ended with.
 
-    killed.py FOLDER STRATEGY POINT…
+killed.py FOLDER STRATEGY POINT…
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def main(folder: str, strategy: str, *points: str) -> None:
         child = os.fork()
         if child == 0:
             killing = Killing(int(point))
-            ledgers.Ledger.once = lambda self, key, asked, make: killing(self, key, asked, make)
+            ledgers.Ledger.once = lambda self, key, asked, make, killing=killing: killing(self, key, asked, make)
             digest(there, strategy)
             os._exit(0)
         _, status = os.waitpid(child, 0)

@@ -59,6 +59,7 @@ def test_a_fault_of_ours_is_no_evaluation_and_no_program_of_the_archive(tmp_path
             return Judged(outcome="harness_error", reason="the disk is full") if len(self.asked) == 3 else super().judge(source)
 
         # the fourth call fails, and so does every one after it: attempts end the search
+
     found = run(tmp_path, judge=Failing(), evaluations=5, attempts=2)
     assert found.evaluations == 3 and found.ended == "attempts"
     assert all(one.outcome != "harness_error" for island in found.progress.population.islands for one in island)

@@ -50,6 +50,8 @@ class Mutators:
                 done.append(name)
             if len(done) == wanted:
                 break
+        if source == parent.source:
+            done.clear()  # one undid the other
         reason = None if done else "no mutator applies to this text"
         return Proposal(
             source=source if done else "", parents=(parent.id,), operator="repair" if context.repair else "+".join(done) or "mutate", reason=reason,
