@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-SHAPES = {"chain": [(48, 160, 192, 12), (33, 129, 150, 9)], "softmax": [(64, 1024), (37, 517)], "stencil": [(256, 256), (131, 77)]}
+SHAPES = {"chain": [(192, 96, 192, 32), (61, 37, 150, 19)], "softmax": [(64, 1024), (37, 517)], "stencil": [(256, 256), (131, 77)]}
 ROUNDS, WINDOW_S = 8, 0.004
 
 

@@ -8,7 +8,6 @@ so that the search begins by mending.
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from typing import Any
 
 from popcorn.agents.extracting import find_kernel
 from popcorn.search.asking import Judge
