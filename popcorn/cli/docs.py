@@ -1,4 +1,4 @@
-"""Writes docs/columns.md from the nouns and docs/cli.md from the commands: `python -m popcorn.cli.docs`, or `--check` to only compare.
+"""Writes docs/columns.md from the nouns, docs/cli.md from the commands, docs/suites.md from the problems: `python -m popcorn.cli.docs`, or `--check` to only compare.
 
 Imports without torch.
 """
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 import popcorn
 from popcorn.cli.main import app
+from popcorn.cli.suites_page import suites_page
 
 MODULES = ("case", "verdict", "measurement", "machine", "record", "run")
 DOCS = Path(popcorn.__file__).parent.parent / "docs"
@@ -93,7 +94,7 @@ def commands_page() -> str:
     return "\n".join([CLI_HEAD, *(f"## {name}\n\n```text\n{text}\n```\n" for name, text in helps())])
 
 
-PAGES: dict[str, Callable[[], str]] = {"columns.md": columns_page, "cli.md": commands_page}
+PAGES: dict[str, Callable[[], str]] = {"columns.md": columns_page, "cli.md": commands_page, "suites.md": suites_page}
 """Generated page → what makes it."""
 
 

@@ -1,4 +1,4 @@
-"""`popcorn problems list` and `popcorn problems show`: which problems there are, and one of them as an agent sees it."""
+"""`popcorn problems`: which problems there are, and one of them as an agent sees it."""
 
 import json
 from typing import Annotated, Any
@@ -7,7 +7,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popcorn.suites.problems import Problem, facts, find_problem, list_problems, statement
+from popcorn.cli.problems_check import check_command
+from popcorn.cli.problems_export import export_command
+from popcorn.cli.problems_import import import_command
+from popcorn.suites.costs import declared_costs, settings
+from popcorn.suites.importing.shelf import get, names
+from popcorn.suites.problems import Problem, facts, find_problem, list_problems, statement, suite_version
+from popcorn.suites.shelved import list_shelved
 from popcorn.suites.statement import describe_range
 from popcorn.units import show_bytes, show_count
 
@@ -15,18 +21,26 @@ WIDTH = 100
 """Columns of the table, so that it fits a terminal split in two."""
 
 app = typer.Typer(
-    help="The problems: list them, show one, or check that one is fit.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="The problems: list them, show one, check that one is fit, import those of others.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
+
+app.command("check")(check_command)
+app.command("import")(import_command)
+app.command("export")(export_command)
 
 
 @app.command("list")
 def list_command(
     variant: Annotated[str | None, typer.Option(help="popcorn (sizes drawn per trial) or original (fixed sizes)")] = None,
-    level: Annotated[int | None, typer.Option(help="1 operators, 2 fused operators, 3 blocks")] = None,
+    level: Annotated[int | None, typer.Option(min=1, max=4, help="1 operators, 2 fused operators, 3 blocks, 4 models")] = None,
+    suite: Annotated[str | None, typer.Option(help="an imported suite in place of those that ship")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
 ) -> None:
-    """List the problems that ship with Popcorn."""
-    problems = list_problems(variant, level)
+    """List the problems that ship with Popcorn, or those of an imported suite."""
+    problems = list_problems(variant, level) if suite is None else [one for one in list_shelved(suite) if level in (None, one.level)]
     if as_json:
         typer.echo(json.dumps([_row(one) for one in problems], indent=1, ensure_ascii=False))
         return
@@ -36,8 +50,15 @@ def list_command(
     for one in problems:
         told = facts(one)
         sizes = " ".join(f"{name}={describe_range(dim)}" for name, dim in told.dims.items())
-        table.add_row(one.id, one.name.replace("_", " "), told.domain, sizes, _backward(told.differentiable))
-    Console(width=WIDTH).print(table)
+        table.add_row(one.id, one.name.replace("_", " "), told.domain or "", sizes, _backward(told.differentiable))
+    console = Console(width=WIDTH)
+    console.print(table)
+    if suite is None:
+        console.print("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
+        if names():
+            console.print("imported: " + ", ".join(names()) + " (--suite NAME)")
+    else:
+        console.print(f"version {get(suite).version}")
 
 
 @app.command("show")
@@ -49,10 +70,19 @@ def show_command(
     found = find_problem(problem)
     bounds = _bounds(found)
     if as_json:
-        typer.echo(json.dumps({**_row(found), "bounds": bounds, "statement": statement(found)}, indent=1, ensure_ascii=False))
+        typer.echo(
+            json.dumps(
+                {**_row(found), "bounds": bounds, "settings": settings(found), "statement": statement(found)}, indent=1, ensure_ascii=False
+            )
+        )
         return
     typer.echo(statement(found))
     typer.echo(f"# {found.id} {found.name}, hash {found.hash}")
+    listed = settings(found)
+    typer.echo(
+        f"# settings: {', '.join(dict.fromkeys(one['name'] for one in listed))}"
+        + ("; each also with gradients" if len({one["gradient"] for one in listed}) > 1 else "")
+    )
     if bounds["min_bytes"] is None and bounds["flops"] is None:
         typer.echo("# least bytes and flops: not declared")
     else:
@@ -62,76 +92,28 @@ def show_command(
         typer.echo("# on a machine without a GPU: about " + ", ".join(f"{name}={size}" for name, size in small.items()))
 
 
-@app.command("check")
-def check_command(
-    problem: Annotated[str | None, typer.Argument(help="id such as popcorn/L1/29, or the path of a .py file")] = None,
-    every: Annotated[bool, typer.Option("--all", help="every problem that ships with Popcorn")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
-) -> None:
-    """Is a problem fit to judge anything? Trivial answers must fail, every input and weight must matter. Exit code 1 where one is unfit."""
-    from popcorn.errors import UnknownProblem
-
-    if (problem is None) is not every:
-        raise UnknownProblem("give one problem, or --all for every problem that ships with Popcorn")
-    told = _examined(list_problems() if every else [find_problem(problem or "")], device)
-    if as_json:
-        typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
-    else:
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for heading in ("id", "fit", "what is wrong, or worth knowing"):
-            table.add_column(heading, no_wrap=heading == "id", overflow="fold")
-        for row in told:
-            shown = [f"{c['rule']}: {c['found'] or 'no'}" for c in row["checks"] if not c["passed"]] or [
-                c["found"] for c in row["checks"] if c["found"]
-            ]
-            table.add_row(row["id"], "yes" if row["fit"] else "NO", "; ".join(shown))
-        Console(width=WIDTH, highlight=False).print(table)
-    raise typer.Exit(0 if all(row["fit"] for row in told) else 1)
-
-
-def _examined(problems: list[Problem], device: str) -> list[dict[str, Any]]:
-    """Each problem in an oracle of its own."""
-    from popcorn.cli.progress import progress_line
-    from popcorn.errors import HarnessFailure
-    from popcorn.worker.bench import Bench
-
-    told = []
-    with progress_line() as progress, Bench(device) as bench:
-        for one in problems:
-            progress(one.id)
-            shared = bench.new_folder("shared")
-            for name in ("in", "out"):
-                (shared / name).mkdir(mode=0o700)
-            with bench.start("oracle", bench.new_folder("oracle"), shared) as oracle:
-                opening = {"problem": one.model_dump(), "size": "full" if bench.cuda else "cpu", "precision": "float32", "gradient": False}
-                reply = oracle.ask({"do": "open", **opening}, 120)
-                reply = oracle.ask({"do": "examine"}, 600) if "ok" in reply else reply
-            if reply.get("failed", {}).get("outcome") == "harness_error":
-                raise HarnessFailure(f"{one.id}: {reply['failed']['reason']}\n{reply['failed']['details']}")
-            failed = {"rule": "the problem runs", "passed": False, "found": reply.get("failed", {}).get("reason", "")}
-            checks = reply["ok"]["checks"] if "ok" in reply else [failed]
-            told.append({"id": one.id, "name": one.name, "hash": one.hash, "fit": all(c["passed"] for c in checks), "checks": checks})
-    return told
-
-
 def _row(problem: Problem) -> dict[str, Any]:
     told = facts(problem)
     dims = {name: {"low": dim.low, "high": dim.high, "align": dim.align, "fixed": dim.fixed} for name, dim in told.dims.items()}
-    row = problem.model_dump(include={"id", "name", "variant", "level", "number", "hash", "origin"})
+    row = problem.model_dump(include={"id", "name", "variant", "level", "number", "hash", "origin", "suite", "suite_version"})
     return {**row, "domain": told.domain, "summary": told.summary, "dims": dims, "differentiable": told.differentiable}
 
 
 def _bounds(problem: Problem) -> dict[str, tuple[float, float] | None]:
     """Smallest and largest bound over the sizes; None where the file declares none. The middle would tell the timed size."""
-    if not facts(problem).dims:
+    told = facts(problem)
+    if not told.dims:
         return {"min_bytes": None, "flops": None}
-    from popcorn.suites.loading import load
+    ends = [{name: getattr(dim, end) for name, dim in told.dims.items()} for end in ("low", "high")]
+    if problem.origin == "suite":
+        both = [declared_costs(problem, dims) for dims in ends]
+    else:
+        from popcorn.suites.loading import load
 
-    loaded = load(problem)
-    ends = [{name: getattr(dim, end) for name, dim in loaded.dims.items()} for end in ("low", "high")]
-    both = {"min_bytes": [loaded.min_bytes(dims, 4) for dims in ends], "flops": [loaded.flops(dims) for dims in ends]}
-    return {name: None if low is None or high is None else (low, high) for name, (low, high) in both.items()}
+        loaded = load(problem)
+        both = [(loaded.min_bytes(dims, 4), loaded.flops(dims)) for dims in ends]
+    pairs = zip(("min_bytes", "flops"), zip(*both, strict=True), strict=True)
+    return {name: None if low is None or high is None else (low, high) for name, (low, high) in pairs}
 
 
 def _span(bound: tuple[float, float] | None, show: Any) -> str:

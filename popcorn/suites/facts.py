@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import symtable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,7 +15,7 @@ Dialect = Literal["popcorn", "popcornbench", "kernelbench"]
 INJECTED = "popcorn_pri"
 """Name that PopcornBench puts into a problem's globals without an import."""
 
-_CONSTANTS = ("DOMAIN", "DIFFERENTIABLE", "TOLERANCE", "TOLERANCE_WHY", "NONCONTIGUOUS", "NOTES", "BYTES_WHY", "FLOPS_WHY")
+_CONSTANTS = ("DOMAIN", "DIFFERENTIABLE", "TOLERANCE", "TOLERANCE_WHY", "NONCONTIGUOUS", "NOTES", "BYTES_WHY", "FLOPS_WHY", "RANKS")
 _MODULE_NAMES = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__builtins__", "__package__", "__spec__", "__loader__"}
 
 
@@ -42,15 +43,19 @@ class Facts:
     """Why `min_bytes` is not the bytes of inputs, weights and outputs."""
     flops_why: str | None = None
     """Why `flops` is not what a flop counter sees."""
+    ranks: int | None = None
+    """Fewest processes that it runs on, for a problem of communication; None for all others, which run in one."""
     summary: str | None = None
     """First sentence of the file's docstring."""
 
 
+@functools.lru_cache(maxsize=4096)
 def read_facts(source: str, name: str) -> Facts:
     """Facts of a problem's text. Raises BadProblem where the text is not Python, lacks a part of the contract or contradicts it."""
     tree = parse(source, name)
     dims = _dims(tree, name)
-    constants = {key: _literal(node, name) for key, node in _assignments(tree).items() if key in _CONSTANTS}
+    # a file of another benchmark may use these names for something else
+    constants = {key: _literal(node, name) for key, node in _assignments(tree).items() if dims and key in _CONSTANTS}
     dialect: Dialect = "popcorn" if dims else "popcornbench" if _uses_injected(tree) else "kernelbench"
     if dialect == "popcorn":
         _refuse_sizes_read_as_globals(source, dims, name)
@@ -68,6 +73,7 @@ def read_facts(source: str, name: str) -> Facts:
         notes=constants.get("NOTES"),
         bytes_why=constants.get("BYTES_WHY"),
         flops_why=constants.get("FLOPS_WHY"),
+        ranks=constants.get("RANKS"),
         summary=_summary(tree),
     )
 
@@ -76,7 +82,7 @@ def parse(source: str, name: str) -> ast.Module:
     """The syntax tree of a problem that has Model and get_inputs; BadProblem otherwise."""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested beyond what the parser bears
         line = getattr(error, "lineno", None)
         where = f" (line {line})" if line else ""
         raise BadProblem(f"{name} is not valid Python{where}: {getattr(error, 'msg', error)}; expected a problem file") from error

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import torch
+from torch._guards import detect_fake_mode
 
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import INJECTED, undefined_names
@@ -24,6 +25,8 @@ from popcorn.suites.problems import Problem
 
 PROBE_S = 30.0
 """Time given to finding out which sizes of a PopcornBench file may change."""
+OWN_DRAWS = 8
+"""Seeds at which a file is tried with its own draws."""
 MEMORY_SHARE = 0.5
 """Share of the free memory that a foreign file's inputs may take on a machine without GPU."""
 
@@ -76,6 +79,9 @@ def _find_dims(problem: Problem, foreign: Foreign, draws: ForeignInputs) -> Fore
     with _untouched_generators():
         call(problem, "the reference at its own sizes", lambda: _run(foreign, {}))
     remarks = ["one draw a trial for each size that the file draws, shared by all tensors (the file draws anew for every tensor)"]
+    failed = _fails_by_itself(foreign, draws) if draws.dims else 0
+    if failed:
+        remarks.append(f"runs because one draw is kept a trial: with the file's own draws it fails at {failed} of {OWN_DRAWS} seeds")
 
     def fails(names: list[str]) -> str | None:
         for end in ("low", "high"):
@@ -98,6 +104,25 @@ def _find_dims(problem: Problem, foreign: Foreign, draws: ForeignInputs) -> Fore
     return Foreign(foreign.module, dims, foreign.inputs, foreign.init_args, tuple(remarks))
 
 
+def _fails_by_itself(foreign: Foreign, draws: ForeignInputs) -> int:
+    """At how many seeds the file fails when every call draws its own size. On fake tensors, which compute shapes alone; 0 where it needs values."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    failed = 0
+    with _untouched_generators(), FakeTensorMode():
+        try:
+            _run(foreign, {})
+        except Exception:  # it looks at values, or at something fake tensors lack: nothing is known about other sizes
+            return 0
+        for seed in range(OWN_DRAWS):
+            try:
+                with draws.own_draws(seed):
+                    _run(foreign, {})
+            except Exception:  # any failure of foreign code counts
+                failed += 1
+    return failed
+
+
 def _run(foreign: Foreign, dims: Mapping[str, int]) -> None:
     with torch.no_grad():
         foreign.module.Model(*foreign.init_args(dims))(*foreign.inputs(dims))
@@ -107,7 +132,7 @@ def _within_memory(problem: Problem, inputs: Callable[[Mapping[str, int]], Any])
     """On a CPU, refuse inputs that would not fit before making them: some KernelBench problems hold 17 GB."""
 
     def checked(dims: Mapping[str, int]) -> Any:
-        if torch.get_default_device().type == "cpu":
+        if torch.get_default_device().type == "cpu" and detect_fake_mode() is None:
             needed, free = _input_bytes(inputs, dims), psutil.virtual_memory().available
             if needed is not None and needed > MEMORY_SHARE * free:
                 raise BadProblem(

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,11 +26,12 @@ class ForeignInputs:
         self.constants: dict[str, int] = {}
         self._names: dict[tuple[int, int], str] = {}
         self._trial: Mapping[str, int] = {}
+        self._own: random.Random | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        offered = ", ".join(key for key in vars(type(self)) if not key.startswith("_") and key not in ("trial", "take"))
+        offered = ", ".join(key for key in vars(type(self)) if not key.startswith("_") and key not in ("trial", "take", "own_draws"))
         raise BadProblem(f"the file asks for popcorn_pri.{name}, which Popcorn does not offer; expected one of {offered}")
 
     @contextlib.contextmanager
@@ -41,6 +43,15 @@ class ForeignInputs:
         finally:
             self._trial = before
 
+    @contextlib.contextmanager
+    def own_draws(self, seed: int) -> Iterator[None]:
+        """Within: every call draws for itself, as the file's own benchmark does."""
+        self._own = random.Random(seed)
+        try:
+            yield
+        finally:
+            self._own = None
+
     def take(self, default: int, low: int, high: int, align: int, name: str | None = None) -> int:
         """The trial's size for (default, align); the first to ask fixes its range and name."""
         key = (default, align)
@@ -48,6 +59,8 @@ class ForeignInputs:
             nominal = min(max(_floor(default, align), low), high)
             self._names[key] = self._free_name(default, name)
             self.dims[self._names[key]] = Dim(nominal, low=low, high=high, align=align)
+        if self._own is not None:
+            return self._own.randint(-(-low // align), high // align) * align
         return int(self._trial.get(self._names[key], default))
 
     def _free_name(self, default: int, hint: str | None) -> str:

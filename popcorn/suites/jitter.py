@@ -1,7 +1,7 @@
 """Dim: a size that knows its range, and the draw of sizes from a seed. Free of torch, the same on every machine."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from popcorn.errors import BadProblem
@@ -23,6 +23,7 @@ class Dim(int):
     low, high:  smallest and largest size a trial may use; default ±15 %, rounded inwards to `align`.
     align:      every drawn size is a multiple of it.
     cpu:        the nominal size on a machine without GPU; its range keeps the proportions of low and high.
+    among:      the only values there are (numbers of heads, of a setting); on a machine without GPU those up to `cpu`.
     fixed:      always the nominal size (weights' head size, kernel width, …).
     Raises BadProblem when the numbers contradict each other.
     """
@@ -32,16 +33,22 @@ class Dim(int):
     align: int
     fixed: bool
     cpu: int
+    among: tuple[int, ...]
 
     def __new__(
-        cls, size: int, *, low: int | None = None, high: int | None = None, align: int = 1, cpu: int | None = None, fixed: bool = False
-    ) -> "Dim":
+        cls, size: int, *, low: int | None = None, high: int | None = None, align: int = 1, cpu: int | None = None, fixed: bool = False,
+        among: Sequence[int] = (),
+    ) -> "Dim":  # fmt: skip
+        if among and (fixed or low is not None or high is not None or align != 1):
+            raise BadProblem(f"Dim({int(size)}, among={tuple(among)}) needs no range; drop `fixed`, `low`, `high` and `align`")
+        if among:
+            low, high = min(among), max(among)
         if fixed and (low is not None or high is not None):
             raise BadProblem(f"Dim({int(size)}) is fixed and has a range; expected one or the other, so drop `fixed` or `low` and `high`")
         if size < 1 or align < 1:
             raise BadProblem(f"Dim({int(size)}, align={align}): expected size and align of at least 1")
         dim = super().__new__(cls, size)
-        dim.align, dim.fixed = align, fixed
+        dim.align, dim.fixed, dim.among = align, fixed, tuple(sorted(set(among)))
         dim.low = size if fixed else _up(size * (1 - SPREAD), align) if low is None else _up(low, align)
         dim.high = size if fixed else _down(size * (1 + SPREAD), align) if high is None else _down(high, align)
         dim.cpu = int(size) if cpu is None else cpu
@@ -58,29 +65,42 @@ class Dim(int):
                 f"Dim({int(self)}, cpu={self.cpu}) is not a multiple of align={self.align}; choose sizes that are, for both machines"
             )
 
+        if self.among and not {int(self), self.cpu} <= set(self.among):
+            raise BadProblem(f"Dim({int(self)}, cpu={self.cpu}) is none of {self.among}; choose sizes that are, for both machines")
+
     def at(self, size: Size) -> "Dim":
         """This dimension as it is for a machine with a GPU (`full`) or without one (`cpu`): the same proportions, another size."""
+        if self.among and size == "cpu":
+            return Dim(self.cpu, among=[one for one in self.among if one <= self.cpu])
         if size == "full" or self.cpu == int(self):
             return self
         if self.fixed:
             return Dim(self.cpu, align=self.align, fixed=True)
         low = min(self.cpu, max(self.align, _up(self.low / self * self.cpu, self.align)))
         high = max(self.cpu, _down(self.high / self * self.cpu, self.align))
+        # a coarse step must not round an end of the range onto the size itself, which it would tell
+        if self.cpu > self.align:
+            low = self.cpu - self.align if low == self.cpu and self.low < self else low
+            high = self.cpu + self.align if high == self.cpu and self.high > self else high
         return Dim(self.cpu, low=low, high=high, align=self.align)
 
-    def __reduce__(self) -> tuple[Callable[..., "Dim"], tuple[int, int, int, int, int, bool]]:
-        return _restore, (int(self), self.low, self.high, self.align, self.cpu, self.fixed)
+    def __reduce__(self) -> tuple[Callable[..., "Dim"], tuple[int, int, int, int, int, bool, tuple[int, ...]]]:
+        return _restore, (int(self), self.low, self.high, self.align, self.cpu, self.fixed, self.among)
 
     def __repr__(self) -> str:
         if self.fixed:
             return f"Dim({int(self)}, fixed=True, cpu={self.cpu})"
+        if self.among:
+            return f"Dim({int(self)}, among={self.among}, cpu={self.cpu})"
         return f"Dim({int(self)}, low={self.low}, high={self.high}, align={self.align}, cpu={self.cpu})"
 
     __str__ = int.__repr__
     """A plain number inside messages and f-strings."""
 
 
-def _restore(size: int, low: int, high: int, align: int, cpu: int, fixed: bool) -> Dim:
+def _restore(size: int, low: int, high: int, align: int, cpu: int, fixed: bool, among: tuple[int, ...]) -> Dim:
+    if among:
+        return Dim(size, among=among, cpu=cpu)
     return Dim(size, align=align, cpu=cpu, fixed=True) if fixed else Dim(size, low=low, high=high, align=align, cpu=cpu)
 
 
@@ -106,6 +126,8 @@ def draw_dims(dims: Mapping[str, Dim], seed: int | str, jitter: bool, valid: Cal
 def _draw(dim: Dim, seed: str) -> int:
     if dim.fixed or dim.low == dim.high:
         return int(dim)
+    if dim.among:
+        return dim.among[_uniform(f"{seed}/among", 0, len(dim.among) - 1)]
     roll = _uniform(f"{seed}/mode", 0, 99)
     mode: Mode = "band" if roll < 60 else "awkward" if roll < 90 else "wide"
     if mode == "awkward":

@@ -79,19 +79,26 @@ class Loaded:
         return float(call(self.problem, name, lambda: call_with_sizes(self.cost[name], sizes)))
 
 
-def load(problem_fields: Mapping[str, Any] | Problem, size: Size = "full") -> Loaded:
+def load(problem_fields: Mapping[str, Any] | Problem, size: Size = "full", world: int | None = None) -> Loaded:
     """Execute a problem's text in a namespace of its own and return it ready to run.
 
     problem_fields: a Problem, or its fields as they crossed a process.
     size: `full` for a GPU, `cpu` for the file's smaller sizes.
+    world: number of processes, for a problem of communication; its functions find it as `WORLD`.
     Raises BadProblem with the line and the reason when the file cannot be run.
     """
     problem = problem_fields if isinstance(problem_fields, Problem) else Problem.model_validate(dict(problem_fields))
     facts = read_facts(problem.source, problem.id)
     if facts.dialect != "popcorn":
         return _load_foreign(problem, facts, size)
+    if facts.ranks is not None and (world is None or world < facts.ranks):
+        raise BadProblem(
+            f"{problem.id} runs on {facts.ranks} or more processes, never on one; judge it with `popcorn ranks {problem.id} FILE`"
+        )
     module = execute(problem)
     dims = {name: dim.at(size) for name, dim in facts.dims.items()}
+    if facts.ranks is not None and world is not None:
+        dims["WORLD"] = Dim(world, fixed=True)
     functions = {name: _function(module, name) for name in ("get_inputs", "get_init_inputs", "min_bytes", "flops", "valid")}
     for name, function in functions.items():
         _refuse_unknown_parameters(problem, name, function, dims)

@@ -46,6 +46,10 @@ class Problem(Frozen):
     origin: Origin
     """`suite` ships with Popcorn; `file` keeps our contract elsewhere; the next two are files of those benchmarks, run unmodified;
     `op` is a case of the library."""
+    suite: str | None = None
+    """Name of the imported suite that holds it; None for what ships with Popcorn and for files."""
+    suite_version: str | None = None
+    """Version of that suite: a hash of all its texts."""
 
 
 def list_problems(variant: str | None = None, level: int | None = None) -> list[Problem]:
@@ -56,7 +60,8 @@ def list_problems(variant: str | None = None, level: int | None = None) -> list[
 
 
 def find_problem(text: str) -> Problem:
-    """The problem of an id (`popcorn/L1/29`, `popcorn/L1/29_logsumexp…`, `L1/29` where one variant has it) or of a path to a .py file.
+    """The problem of an id (`popcorn/L1/29`, `popcorn/L1/29_logsumexp…`, `L1/29` where one variant has it, `kernelbench/L1/23` of an
+    imported suite) or of a path to a .py file.
 
     Raises UnknownProblem with the nearest ids, MissingFile for a path that is not there, BadProblem for a file that is not a problem.
     """
@@ -68,6 +73,12 @@ def find_problem(text: str) -> Problem:
             return found[0]
         if found:
             raise UnknownProblem(f"{text!r} could be {' or '.join(one.id for one in found)}; say which variant")
+    if not is_file and not match:
+        from popcorn.suites.shelved import find_shelved  # it needs this module
+
+        shelved = find_shelved(text)
+        if shelved is not None:
+            return shelved
     if is_file or (text.endswith(".py") and not match):
         return _read_path(text)
     nearest = _nearest(text)
@@ -86,6 +97,11 @@ def statement(problem: Problem, size: Size = "full") -> str:
 def facts(problem: Problem) -> Facts:
     """What the file declares (sizes, domain, gradients, …), read without running it."""
     return read_facts(problem.source, problem.id)
+
+
+def suite_version(variant: str) -> str:
+    """Version of a variant that ships with Popcorn: a hash of its problems' texts, 12 hex digits."""
+    return hashlib.sha256("\n".join(sorted(one.hash for one in list_problems(variant))).encode()).hexdigest()[:12]
 
 
 def hash_source(source: str) -> str:

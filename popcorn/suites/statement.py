@@ -32,13 +32,17 @@ def write_statement(source: str, name: str, dims: dict[str, Dim], size: Size = "
 
 
 def describe_range(dim: Dim) -> str:
-    """`6968–9416` or, for a fixed size, the size itself: for tables."""
+    """`6968–9416` or, for a fixed size, the size itself, `16|32` for a choice: for tables."""
+    if dim.among and len(dim.among) > 1:
+        return f"{dim.low}…{dim.high}" if len(dim.among) > 4 else "|".join(map(str, dim.among))
     return str(int(dim)) if dim.low == dim.high else f"{dim.low}–{dim.high}"
 
 
 def _range(dim: Dim) -> str:
     if dim.low == dim.high:
         return f"{int(dim)}  # fixed"
+    if dim.among:
+        return f"{dim.low}  # changes between calls: one of {', '.join(map(str, dim.among))}"
     kind = "any size, odd ones too," if dim.align == 1 else f"any multiple of {dim.align}"
     return f"{dim.low}  # changes between calls: {kind} from {dim.low} to {dim.high}"
 

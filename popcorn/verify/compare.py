@@ -20,31 +20,33 @@ def compare(
     got: torch.Tensor,
     again: torch.Tensor | None,
     truth: torch.Tensor,
-    reference: torch.Tensor,
+    reference: torch.Tensor | None,
     sensitivity: Errors | None,
     floor: float,
     flips: torch.Tensor | None = None,
     figures: bool = True,
 ) -> OutputErrors:
-    """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` have the same shape.
+    """All figures for one output; `got`, `again` (a second run or None), `truth` and `reference` (or None) have the same shape.
 
     `flips` (booleans or None) marks the elements of an exact output that change under nudged inputs. Without `figures` those that only
     people read (relative errors, ULP, cosine) are left out, which halves the work; the verdict is the same.
     """
     if not truth.is_floating_point() and not truth.is_complex():
-        return _compare_exact(output, got, again, truth, reference, flips)
+        return _compare_exact(output, got, again, truth, truth if reference is None else reference, flips)
     if truth.numel() == 0:
         return OutputErrors(output=output, elements=0, exact=False, candidate=Errors(largest=0, p999=0, mean=0, typical=0))
     if truth.is_complex():
-        got, truth, reference = (torch.view_as_real(t.resolve_conj()) for t in (got, truth, reference))
+        got, truth = (torch.view_as_real(t.resolve_conj()) for t in (got, truth))
+        reference = None if reference is None else torch.view_as_real(reference.resolve_conj())
         again = None if again is None else torch.view_as_real(again.resolve_conj())
-    bad = int((~torch.isfinite(got)).sum())
-    if bad:
+    finite = torch.isfinite(got)
+    if not bool(finite.all()):
+        bad = int((~finite).sum())
         return OutputErrors(output=output, elements=truth.numel(), exact=False, nonfinite=bad)
     got_wide, units = got.to(torch.float64), Units(truth)
     truth = units.truth
     difference = (got_wide - truth).abs_()
-    reference_difference = (reference.to(torch.float64) - truth).abs_()
+    reference_difference = None if reference is None else (reference.to(torch.float64) - truth).abs_()
     repeat = None
     if again is not None:
         repeat = 0.0 if torch.equal(got, again) else _finite(float(((got_wide - again.to(torch.float64)).abs() * units.weight).max()))
@@ -53,12 +55,12 @@ def compare(
         elements=truth.numel(),
         exact=False,
         candidate=units.statistics(difference),
-        reference=units.statistics(reference_difference),
+        reference=None if reference_difference is None else units.statistics(reference_difference),
         sensitivity=sensitivity,
         repeat=repeat,
         max_abs=_finite(float(difference.max())),
         mean_abs=_finite(float(difference.mean())),
-        reference_max_abs=_finite(float(reference_difference.max())),
+        reference_max_abs=None if reference_difference is None else _finite(float(reference_difference.max())),
         scale=units.scale,
     )
     if not figures:

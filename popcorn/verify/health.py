@@ -3,7 +3,7 @@ the oracle, where no candidate code is.
 
 Rules: a trivial answer (zeros, ones, the mean, the input, another seed's weights) fails; the truth is finite; the output varies along each of
 its axes longer than one; a change of any one input or of the weights moves the output beyond the tolerance; the float32 reference is within the
-tolerance of float64; drawn sizes work.
+tolerance of float64; a seed repeats; drawn sizes work; declared bytes and flops are within a tenth of a counting run, or say why not.
 """
 
 from collections.abc import Callable

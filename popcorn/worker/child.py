@@ -62,6 +62,9 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
             intercept_nvrtc(side.built_here.append, Path(message["nvrtc"]))
     elif role in ("reference", "implementation"):
         server, missing = Side(role, device, message["cache_bytes"], folder), []
+    elif role == "stranger":  # a reference that nobody vouches for yet: an oracle's work behind a candidate's fence
+        server = Oracle(device, Path(message["shared"]))
+        missing = _close_sandbox(message, folder)
     else:
         server, missing = Oracle(device, Path(message["shared"])), []
         sandbox.hide_memory()

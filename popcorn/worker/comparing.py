@@ -232,6 +232,7 @@ class Launch:
             trees = reply.get("trees")
             if not isinstance(trees, list) or len(trees) != calls:
                 raise Refused("runtime_error", OUT_OF_FORM, "timing")
+            self.taken.timed_calls += calls
             chosen = self._draw(calls, "batch", attempt)
             judge_results(session, self.trials, self.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
         return wall_s / calls
@@ -245,8 +246,7 @@ class Launch:
         return self.session.ask_candidate(child, message, "timing")
 
     def close(self) -> None:
-        for child in {id(child): child for child in self.children.values()}.values():
-            self.session.end(child)
+        self.session.end(*{id(child): child for child in self.children.values()}.values())
 
 
 def construct_reference(session: Session, child: Child, trial: dict[str, Any], question: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Examine a problem: the rules of verify/health.py on a loaded one, in the oracle. Needs torch."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,16 +12,18 @@ if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle, Question
 
 SEEDS = (11, 23)
-SIZES = 4
+SIZES = 5
+NEAR = 0.1
+"""How far declared bytes and flops may lie from what a counting run sees."""
 
 
-def examine(oracle: "Oracle", floor: float) -> list[Check]:
-    """Every rule, in the order of verify/health.py's list."""
+def examine(oracle: "Oracle", floor: float) -> "tuple[list[Check], _Known | None]":
+    """Every rule, in the order of verify/health.py's list, and what was known for the first seed (None where the truth decides nothing)."""
     nominal = oracle.loaded.draw_dims(0, False)
     made = [_Known(oracle, _question(nominal, seed), floor) for seed in SEEDS]
     unfit = [one.unfit for one in made if one.unfit]
     if unfit:
-        return [Check("the truth is finite and decides", False, unfit[0])]
+        return [Check("the truth is finite and decides", False, unfit[0])], None
     return [
         Check("the truth is finite and decides", True),
         _trivial(made),
@@ -28,8 +31,23 @@ def examine(oracle: "Oracle", floor: float) -> list[Check]:
         _inputs(made[0], made[1]),
         _spread(made),
         _precision(made[0], floor),
+        _repeats(made[0]),
         _sizes(oracle),
-    ]
+        *_costs(made[0]),
+    ], made[0]
+
+
+def figures(oracle: "Oracle", known: "_Known") -> dict[str, float | None]:
+    """Time of one call of the reference (best of three, no more than a rough figure) and declared flops a byte."""
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        known.answer(known.model, known.inputs)
+        oracle._synchronize()
+        times.append(time.perf_counter() - started)
+    dims = known.question.dims
+    moved, done = oracle.loaded.min_bytes(dims, 4), oracle.loaded.flops(dims)
+    return {"reference_s": min(times), "intensity": done / moved if moved and done else None}
 
 
 class _Known:
@@ -118,6 +136,60 @@ def _precision(one: _Known, floor: float) -> Check:
             errors = compare(path, mine, None, right, mine, None, floor)
             worst = max(worst, errors.candidate.mean if errors.candidate else 0.0)
     return Check("the reference is within the tolerance of float64", worst <= floor, f"mean error {worst:.1e}, {floor:.0e} is allowed")
+
+
+def _repeats(one: _Known) -> Check:
+    """The same seeds give the same inputs, weights and answer. Sums in another order are allowed to differ by the tolerance."""
+    rule = "the same seed gives the same problem"
+    inputs, _, model = one.oracle._make(one.question)
+    same = all(torch.equal(a, b) for a, b in zip(tensors_of(inputs), tensors_of(one.inputs), strict=True))
+    if not same:
+        return Check(rule, False, "the inputs differ")
+    again = one.answer(model, inputs)
+    if [getattr(leaf, "shape", None) for _, leaf in again] != [getattr(leaf, "shape", None) for _, leaf in one.reference]:
+        return Check(rule, False, "the output's shape differs")
+    return Check(rule, one.accepts(again), "" if one.accepts(again) else "the output differs")
+
+
+def _costs(one: _Known) -> list[Check]:
+    """Declared bytes and flops against a counting run: at most what was counted, and within a tenth where the file gives no reason."""
+    from popcorn.suites.facts import read_facts
+
+    loaded, dims = one.oracle.loaded, one.question.dims
+    told = read_facts(loaded.problem.source, loaded.problem.id)
+    if one.oracle.precision != "float32" or told.dialect != "popcorn":
+        return []
+    checks = []
+    moved, declared = counted_bytes(one.model, one.inputs, one.reference), loaded.min_bytes(dims, 4)
+    if declared is not None:
+        fits = declared <= moved * 1.001 and (bool(told.bytes_why) or declared >= (1 - NEAR) * moved)
+        checks.append(
+            Check("declared bytes are those of the tensors", fits, "" if fits else f"declared {declared:.4g}, counted {moved:.4g}")
+        )
+    done, counted = loaded.flops(dims), counted_flops(one)
+    if done is not None and counted and not told.flops_why:
+        fits = abs(done - counted) <= NEAR * counted
+        checks.append(
+            Check("declared flops are those that a counter sees", fits, "" if fits else f"declared {done:.4g}, counted {counted:.4g}")
+        )
+    return checks
+
+
+def counted_bytes(model: Any, inputs: list[Any], reference: list[tuple[str, Any]]) -> int:
+    """Bytes of inputs, parameters, buffers and outputs."""
+    held = [*model.parameters(), *model.buffers()] if isinstance(model, torch.nn.Module) else []
+    tensors = [*tensors_of(inputs), *held, *(leaf for _, leaf in reference if isinstance(leaf, torch.Tensor))]
+    return sum(t.numel() * t.element_size() for t in tensors)
+
+
+def counted_flops(one: _Known) -> int:
+    """Flops of products and convolutions, by torch's counter; elementwise work is not seen by it."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        one.answer(one.model, one.inputs)
+    return int(counter.get_total_flops())
 
 
 def _sizes(oracle: "Oracle") -> Check:

@@ -130,7 +130,7 @@ class Nursery:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
             pass_fds=[theirs.fileno()],
-            env=_environment(threads),
+            env=scrubbed_environment(threads),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -272,7 +272,7 @@ class _Output:
             self._owner.close()
 
 
-def _environment(threads: int) -> dict[str, str]:
+def scrubbed_environment(threads: int) -> dict[str, str]:
     """The parent's environment without secrets, with equal thread counts for both sides of every comparison."""
     kept = {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SCRUBBED)}
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -287,6 +287,8 @@ def _environment(threads: int) -> dict[str, str]:
     # in a header that is compiled anew by every process there is nothing to win, and it takes six seconds
     kept["TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS"] = "0"
     kept["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # a CUDA context with four hardware queues instead of eight takes 25 ms less to make, for every side alike; four streams still run at once
+    kept["CUDA_DEVICE_MAX_CONNECTIONS"] = "4"
     kept["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # is_available() must not initialise CUDA before the fork
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     package = str(Path(__file__).resolve().parents[2])

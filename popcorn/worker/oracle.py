@@ -42,6 +42,8 @@ class Truth:
 
     truth: list[tuple[str, Any]]
     reference: list[tuple[str, Any]]
+    known: bool = True
+    """False where `reference` has its form alone, and no errors of its own."""
     sensitivity: dict[str, Errors] = field(default_factory=dict)
     flips: dict[str, torch.Tensor] = field(default_factory=dict)
     """Per exact output, the elements that change when the inputs are nudged further than rounding would, either way."""
@@ -71,6 +73,7 @@ class Oracle:
         self._names = 0
         self._truth_dtype: torch.dtype = torch.float64
         self._truth_reason: str | None = None
+        self._dtypes: dict[str, torch.dtype] = {}
         self._cotangent_specs: dict[str, list[tuple[torch.Size, torch.dtype]]] = {}
 
     def do_open(self, message: dict) -> dict:
@@ -95,13 +98,18 @@ class Oracle:
 
     def do_examine(self, message: dict) -> dict:
         """Whether the problem that was opened is fit to judge anything: rule, passed, found."""
-        from dataclasses import asdict
-
         from popcorn.verify.judge import FLOORS
-        from popcorn.worker.examining import examine
+        from popcorn.worker.examining import examine, figures
 
         floor = (self.loaded.tolerance or {}).get(self.precision) or FLOORS[self.precision]
-        return {"checks": [asdict(check) for check in examine(self, floor)]}
+        checks, known = examine(self, floor)
+        return {"checks": [vars(check) for check in checks], **(figures(self, known) if known else {})}
+
+    def do_try(self, message: dict) -> dict:
+        """Whether a foreign problem's shapes fit, what it needs, and, where `values` is set, whether it runs on real ones."""
+        from popcorn.worker.trying import try_problem
+
+        return try_problem(self, message["values"])
 
     def do_draw(self, message: dict) -> dict:
         """Sizes of one trial from a seed."""
@@ -128,6 +136,7 @@ class Oracle:
         except Exception as error:
             raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
         reference_s = time.perf_counter() - started
+        self._dtypes = {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
         unfit = None
         if has_nonfinite(reference):
             unfit = "the reference itself gives NaN or infinity"
@@ -181,13 +190,18 @@ class Oracle:
         return {"sets": sets, "inbox": self.inbox.address}
 
     def do_judge_timed(self, message: dict) -> dict:
-        """Make the truth of timed input sets again, from their seeds, and judge the results that were timed on them."""
+        """Make the truth of timed input sets again, from their seeds, and judge the results that were timed on them.
+
+        Without `conditioning` neither the reference's own errors nor those of rounding are known, so the bound is the stricter one: what passes
+        it passes; who fails it is asked about again with them.
+        """
         judged = []
         for item, tree in zip(message["questions"], message["trees"], strict=True):
             question = Question(**item)
             inputs, init_args, model = self._make(question)
             cotangents, differentiable = self._cotangents_like(inputs, question)
-            reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)
+            fully = message["conditioning"] or not self._dtypes or self._truth_dtype != torch.float64
+            reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision) if fully else None
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
             judged.append(
                 {"unfit": unfit, "structure": None, "outputs": []}
@@ -219,7 +233,7 @@ class Oracle:
             second = again.get(path)
             second = second if isinstance(second, torch.Tensor) and second.shape == mine.shape and second.dtype == mine.dtype else None
             sensitivity, flips = self.current.sensitivity.get(path), self.current.flips.get(path)
-            errors = compare(path, mine, second, truth, reference, sensitivity, floor, flips, figures)
+            errors = compare(path, mine, second, truth, reference if self.current.known else None, sensitivity, floor, flips, figures)
             outputs.append(errors.model_dump())
         return {"structure": None, "outputs": outputs}
 
@@ -298,13 +312,19 @@ class Oracle:
 
     def _settle(
         self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool],
-        reference: list[tuple[str, Any]], conditioning: bool,
+        reference: list[tuple[str, Any]] | None, conditioning: bool,
     ) -> str | None:  # fmt: skip
-        """Compute the truth (and how far rounding alone moves it) and keep it; the reason when it cannot decide anything."""
+        """Compute the truth (and how far rounding alone moves it) and keep it; the reason when it cannot decide anything.
+
+        Without a reference the truth in the reference's element types stands in for its form.
+        """
         wide = self._truth(question, inputs, init_args, cotangents, differentiable) or reference
+        if wide is None:
+            return "the reference runs in no wider type"
         if has_nonfinite(wide):
             return "the truth is NaN or infinite"
-        self.current = Truth(wide, reference)
+        form = [(path, leaf.to(self._dtypes.get(path, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in wide]
+        self.current = Truth(wide, reference or form, known=reference is not None)
         if conditioning and self._truth_dtype == torch.float64:
             shifted = self._nudged(1, question, init_args, inputs, cotangents, differentiable)
             for path, truth in wide:

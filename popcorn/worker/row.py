@@ -62,6 +62,7 @@ def _row(launch: "Launch", side: str, count: int, outbox: dict[str, Any]) -> tup
     wall_s = time.monotonic() - began
     work_s = wall_s if bench.cuda else max(main_thread_s(child.pid) - main_s, census.cpu_s() / bench.threads)
     if side == CANDIDATE:
+        launch.taken.timed_calls += 1  # of a row one result is handed over
         question = launch.questions[(count - 1) % len(launch.questions)]
         judge_results(launch.session, launch.trials, launch.taken, [question], told(reply, "trees", "timing"))
     return wall_s, work_s

@@ -67,6 +67,8 @@ def _import_heavy_modules(evictor_bytes: int) -> None:
         "popcorn.toolchain.native_module",
         "popcorn.toolchain.nvrtc",
         "popcorn.worker.child",
+        "popcorn.worker.trying",
+        "torch._subclasses.fake_tensor",
     ):
         importlib.import_module(name)
     from popcorn.measure.timing import share_evictor

@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from popcorn.cli.problems import app
 from popcorn.errors import UnknownProblem
+from tests.suites.importing import samples
+from tests.suites.importing.samples import write
 
 run = CliRunner().invoke
 
@@ -48,3 +50,20 @@ def test_an_unknown_problem_is_an_error_with_a_next_step() -> None:
     assert failed.exit_code != 0 and isinstance(failed.exception, UnknownProblem)
     with pytest.raises(UnknownProblem, match="popcorn problems list"):
         run(app, ["show", "popcorn/L9/9"], catch_exceptions=False)
+
+
+def test_an_import_prints_a_table_and_the_next_step(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
+    folder = write(tmp_path / "kb", {"level1/1_a.py": samples.SOFTMAX, "level1/2_b.py": "def x(:"})
+    done = run(app, ["import", "kernelbench", str(folder), "--device", "cpu"])
+    assert done.exit_code == 0 and max(len(line) for line in done.output.splitlines()) <= 110
+    assert "cannot run" in done.output and "2 files; 1 run" in done.output and "popcorn eval kernelbench/L1/1 FILE" in done.output
+    assert "kernelbench/L1/1" in run(app, ["list", "--suite", "kernelbench"]).output
+    assert "imported: kernelbench" in run(app, ["list", "--level", "4"]).output
+
+
+def test_communication_on_one_process_is_skipped_with_an_exit_code_of_its_own() -> None:
+    from popcorn.cli.main import app as commands
+
+    done = run(commands, ["ranks", "popcorn/L2/2", "--world", "1", "--device", "cpu"])
+    assert done.exit_code == 40 and "skipped" in done.output and "needs 2 or more processes" in done.output

@@ -1,0 +1,54 @@
+"""`popcorn problems import`: other people's problems, made usable by id."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+WIDTH = 100
+
+
+def import_command(
+    format: Annotated[str, typer.Argument(help="auto, kernelbench, popcornbench, robust_kbench, custom_task, flashinfer, cases")],
+    path: Annotated[str, typer.Argument(help="folder of a checkout or of a task")],
+    name: Annotated[str | None, typer.Option(help="what ids begin with; default: the format's name")] = None,
+    device: Annotated[str, typer.Option(help="where each file is tried: auto, cpu, cuda or cuda:INDEX")] = "auto",
+    every: Annotated[bool, typer.Option("--every", help="a row for every file, those without a remark too")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="the suite as one JSON object")] = False,
+) -> None:
+    """Import a folder of another benchmark, unmodified. Each file is tried in a fenced process; what cannot run says why.
+
+    Exit code 0 where at least one problem can be used, 1 where none can.
+    """
+    from popcorn.cli.plain import plain
+    from popcorn.cli.progress import progress_line
+    from popcorn.worker.bench import Bench
+    from popcorn.worker.bringing import bring_suite, check_folder
+
+    folder = check_folder(path)
+    with progress_line() as progress, Bench(device) as bench:
+        suite = bring_suite(folder, bench, name, format, progress)
+    usable = [one for one in suite.entries if one.file]
+    if as_json:
+        typer.echo(suite.model_dump_json(indent=1))
+        raise typer.Exit(0 if usable else 1)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("file", "id", "state", "why, or what was done"):
+        table.add_column(heading, no_wrap=heading == "state", overflow="fold")
+    shown = [one for one in suite.entries if every or one.state != "runs" or one.remarks]
+    for one in shown:
+        told = "; ".join(filter(None, [one.reason, *one.remarks]))
+        state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
+        table.add_row(plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400))
+    console = Console(width=WIDTH, highlight=False)
+    if shown:
+        console.print(table)
+    states = [one.state for one in suite.entries]
+    console.print(
+        f"{suite.name}, version {suite.version}: {len(states)} files; {states.count('runs')} run, "
+        f"{states.count('shapes')} are too large for this machine, {states.count('refused')} cannot run."
+    )
+    if usable:
+        console.print(f"next: popcorn problems list --suite {suite.name}; popcorn eval {suite.name}/{usable[0].key} FILE", soft_wrap=True)
+    raise typer.Exit(0 if usable else 1)

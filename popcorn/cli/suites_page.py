@@ -1,0 +1,112 @@
+"""docs/suites.md: what the suites hold, counted from the problems themselves. Imports without torch."""
+
+import functools
+from collections import Counter
+from collections.abc import Sequence
+
+from popcorn.devices.specs import SPECS
+from popcorn.suites.costs import declared_costs, settings
+from popcorn.suites.importing.formats import FORMATS
+from popcorn.suites.problems import VARIANTS, Problem, facts, list_problems
+
+DEVICE = "nvidia-h200-sxm"
+ITEMSIZE = {"float32": 4, "bfloat16": 2}
+LATENCY_S = 5e-6
+"""A bound below this is mostly waiting."""
+
+HEAD = """# Suites
+
+What ships, counted from the problems. Made by `python -m popcorn.cli.docs`; a test keeps it true. `popcorn` problems draw their sizes for every
+trial and never show the exact ones; `original` problems have fixed sizes. Each file declares its domain, least bytes and flops, sizes for
+machines with and without a GPU, and whether gradients are judged; `popcorn problems check --all` holds it to that.
+"""
+
+COMMUNICATION = """## Communication
+
+{count} problems run on two or more real processes, over NCCL on GPUs and Gloo on CPUs: {ids}. `popcorn ranks ID` examines one,
+`popcorn ranks ID FILE --world 4` judges a candidate, whose `forward` is given the process group last. Where fewer GPUs exist the problem is
+skipped with the reason and exit code 40; it is never run on one process. The virtual-rank problems (domain `distributed`) have ranks as a
+dimension of one tensor and run anywhere.
+"""
+
+FOREIGN = """## Suites of others
+
+`popcorn problems import FORMAT PATH` reads a folder, unmodified; `auto` finds the format.
+
+{formats}
+
+- Every file is tried in a process of its own behind a fence, with limits on time and memory. The table it prints says for each what was done to
+  make it run, or why it cannot: an undefined name with its line, a wrong number of arguments, an output that is no tensor, too little memory.
+- A PopcornBench file draws its sizes anew for every tensor. Here a size is drawn once a trial; where a file runs only because of that, the table
+  says at how many seeds it fails by itself. Integer inputs stay integers.
+- What runs has an id (`kernelbench/L1/23`) for `eval`, `problems list --suite`, `show` and `check`. A suite's version is the hash of its texts:
+  `kernelbench@3fa9c2/L1/23` names an older one, and a record keeps the hash of the text it was judged by.
+- `popcorn problems export ID FOLDER` writes a problem as definition, workloads and, with `--records`, solutions and traces.
+"""
+
+
+def suites_page() -> str:
+    """The page."""
+    problems = list_problems()
+    talking = [one for one in problems if facts(one).ranks is not None]
+    formats = "\n".join(f"- `{name}`: {one.summary}" for name, one in FORMATS.items())
+    parts = [
+        HEAD,
+        _levels(problems),
+        _domains(problems),
+        COMMUNICATION.format(count=len(talking), ids=_ids(talking)),
+        FOREIGN.format(formats=formats),
+    ]
+    return "\n".join(parts)
+
+
+@functools.cache
+def bound_kind(problem: Problem, precision: str) -> str:
+    """`latency`, `memory` or `compute`: what bounds the problem on the device of the table, by its declared bytes and flops."""
+    spec = next(one for one in SPECS if one.id == DEVICE)
+    sizes = {name: int(dim) for name, dim in facts(problem).dims.items()}
+    moved, done = declared_costs(problem, sizes, ITEMSIZE[precision])
+    assert moved and done and spec.bandwidth_bytes_per_s
+    memory_s, compute_s = moved / spec.bandwidth_bytes_per_s, done / spec.dense_flop_per_s[precision]
+    return "latency" if max(memory_s, compute_s) < LATENCY_S else "memory" if memory_s >= compute_s else "compute"
+
+
+def _levels(problems: Sequence[Problem]) -> str:
+    lines = [
+        "## By level",
+        "",
+        f"Bounds are those of float32 without tensor cores on one {DEVICE}, from declared bytes and flops at full size.",
+        "",
+    ]
+    lines += [
+        "| variant | level | problems | memory | compute | latency | with gradients | settings |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for variant in VARIANTS:
+        for level in sorted({one.level or 0 for one in problems if one.variant == variant}):
+            here = [one for one in problems if (one.variant, one.level) == (variant, level)]
+            lines.append(_row(variant, f"L{level}", here))
+    lines.append(_row("both", "all", problems))
+    return "\n".join(lines) + "\n"
+
+
+def _row(variant: str, level: str, here: Sequence[Problem]) -> str:
+    kinds = [Counter(bound_kind(one, precision) for one in here) for precision in ITEMSIZE]
+    bounds = [" · ".join(str(kind[name]) for name in ("memory", "compute", "latency")) for kind in kinds]
+    backward = sum(bool(facts(one).differentiable) for one in here)
+    listed = sum(len(settings(one)) for one in here)
+    cells = [variant, level, len(here), *bounds, backward, listed]
+    return "| " + " | ".join(str(one) for one in cells) + " |"
+
+
+def _domains(problems: Sequence[Problem]) -> str:
+    lines = ["## By domain", "", "| domain | " + " | ".join(VARIANTS) + " | with gradients |", "|---|" + "---:|" * (len(VARIANTS) + 1)]
+    for domain in sorted({facts(one).domain or "" for one in problems}):
+        here = [one for one in problems if facts(one).domain == domain]
+        counts = [sum(one.variant == variant for one in here) for variant in VARIANTS]
+        lines.append(f"| {domain} | {' | '.join(map(str, counts))} | {sum(bool(facts(one).differentiable) for one in here)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _ids(problems: Sequence[Problem]) -> str:
+    return ", ".join(f"`{one.id}`" for one in problems)

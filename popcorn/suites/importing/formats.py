@@ -1,0 +1,62 @@
+"""The formats by name, and which one a folder has."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from popcorn.errors import BadProblem, MissingFile
+from popcorn.suites.importing import custom_task, flashinfer, kernelbench, plain_cases, robust_kbench
+from popcorn.suites.importing.found import Found
+
+
+class Format(NamedTuple):
+    """One way to lay out problems in a folder."""
+
+    looks_like: Callable[[Path], bool]
+    read: Callable[[Path], list[Found]]
+    summary: str
+
+
+FORMATS: dict[str, Format] = {
+    "robust_kbench": Format(robust_kbench.looks_like, robust_kbench.read, "func_forward.py, func_backward.py, config_*.json"),
+    "custom_task": Format(custom_task.looks_like, custom_task.read, "task.py and a kernel file with [EVOLVE_START] markers"),
+    "flashinfer": Format(flashinfer.looks_like, flashinfer.read, "definition and workload JSON (FlashInfer-Bench, SOL-ExecBench)"),
+    "cases": Format(plain_cases.looks_like, plain_cases.read, "reference.py and cases.toml"),
+    "kernelbench": Format(
+        kernelbench.looks_like, kernelbench.read, "level1/1_Name.py with Model and get_inputs (KernelBench, PopcornBench)"
+    ),
+}
+ALIASES = {"popcornbench": "kernelbench", "robust-kbench": "robust_kbench", "kernelfoundry": "custom_task", "sol-execbench": "flashinfer",
+           "sol_execbench": "flashinfer", "flashinfer-bench": "flashinfer", "flashinfer_bench": "flashinfer"}  # fmt: skip
+
+
+def read_folder(folder: Path, wanted: str = "auto") -> tuple[str, list[Found]]:
+    """(name of the format, its problems). Raises MissingFile for no folder, BadProblem where no format fits or nothing is found."""
+    if not folder.is_dir():
+        raise MissingFile(f"{folder} is not a folder; give the folder of a checkout or of a task")
+    name = ALIASES.get(wanted, wanted)
+    if name == "auto":
+        name = next((one for one, format in FORMATS.items() if format.looks_like(folder)), "")
+        if not name:
+            known = "; ".join(f"{one}: {format.summary}" for one, format in FORMATS.items())
+            raise BadProblem(f"{folder} looks like none of the known formats ({known})")
+    if name not in FORMATS:
+        raise BadProblem(f"there is no format {wanted!r}; expected auto, {', '.join([*FORMATS, *ALIASES])}")
+    found = FORMATS[name].read(folder)
+    if not found:
+        raise BadProblem(f"{folder} holds no problem in the format {name} ({FORMATS[name].summary}); check the path or the format")
+    return name, _apart(found)
+
+
+def _apart(found: list[Found]) -> list[Found]:
+    """The same, each with a key of its own."""
+    taken: set[str] = set()
+    apart = []
+    for one in found:
+        key, count = one.key, 2
+        while key.lower() in taken:
+            key, count = f"{one.key}_{count}", count + 1
+        taken.add(key.lower())
+        apart.append(one if key == one.key else replace(one, key=key))
+    return apart

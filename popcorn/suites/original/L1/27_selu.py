@@ -1,0 +1,34 @@
+"""Scaled exponential linear unit: x (B, D) → 1.0507 · (x where positive, 1.6733 · (exp(x) − 1) elsewhere)."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "activation"
+DIFFERENTIABLE = True
+
+B = Dim(8192, fixed=True, cpu=1024)
+D = Dim(8192, fixed=True, cpu=2048)
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.selu(x)
+
+
+def get_inputs(B=B, D=D):
+    return [torch.randn(B, D)]
+
+
+def get_init_inputs():
+    return []
+
+
+def min_bytes(B=B, D=D, itemsize=4):
+    return 2 * B * D * itemsize
+
+
+def flops(B=B, D=D):
+    return 4 * B * D

@@ -1,0 +1,34 @@
+"""A product whose inner dimension is short: a (M, K) · b (K, N) → (M, N)."""
+
+import torch
+from torch import nn
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "linear algebra"
+DIFFERENTIABLE = True
+
+M = Dim(16384, fixed=True, cpu=1536)
+K = Dim(64, fixed=True, cpu=32)
+N = Dim(16384, fixed=True, cpu=1536)
+
+
+class Model(nn.Module):
+    def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a @ b
+
+
+def get_inputs(M=M, K=K, N=N):
+    return [torch.randn(M, K), torch.randn(K, N)]
+
+
+def get_init_inputs():
+    return []
+
+
+def min_bytes(M=M, K=K, N=N, itemsize=4):
+    return (M * K + K * N + M * N) * itemsize
+
+
+def flops(M=M, K=K, N=N):
+    return 2 * M * K * N

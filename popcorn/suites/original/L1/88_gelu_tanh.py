@@ -1,0 +1,34 @@
+"""GELU by its tanh approximation: x (B, D) → x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "activation"
+DIFFERENTIABLE = True
+
+B = Dim(8192, fixed=True, cpu=1024)
+D = Dim(8192, fixed=True, cpu=2048)
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.gelu(x, approximate="tanh")
+
+
+def get_inputs(B=B, D=D):
+    return [torch.randn(B, D)]
+
+
+def get_init_inputs():
+    return []
+
+
+def min_bytes(B=B, D=D, itemsize=4):
+    return 2 * B * D * itemsize
+
+
+def flops(B=B, D=D):
+    return 12 * B * D

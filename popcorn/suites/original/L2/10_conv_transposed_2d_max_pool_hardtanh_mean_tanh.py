@@ -1,0 +1,46 @@
+"""Transposed convolution, then pooling, clamp, mean, tanh: x (B, CI, H, H) → tanh(mean over places of clamp(max over 2 × 2 of y, −1,
+1)), (B, CO).
+
+y = conv(x), (B, CO, 2H, 2H), kernel 3, stride 2.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "convolution"
+DIFFERENTIABLE = True
+
+B = Dim(64, fixed=True, cpu=2)
+CI = Dim(64, fixed=True, cpu=16)
+CO = Dim(64, fixed=True, cpu=32)
+H = Dim(64, fixed=True, cpu=24)
+
+
+class Model(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__()
+        self.conv = nn.ConvTranspose2d(in_channels, out_channels, 3, stride=2, padding=1, output_padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x)
+        y = functional.hardtanh(functional.max_pool2d(y, 2))
+        return torch.tanh(y.mean((2, 3)))
+
+
+def get_inputs(B=B, CI=CI, H=H):
+    return [torch.randn(B, CI, H, H)]
+
+
+def get_init_inputs(CI=CI, CO=CO):
+    return [CI, CO]
+
+
+def min_bytes(B=B, CI=CI, CO=CO, H=H, itemsize=4):
+    return (B * CI * H * H + 9 * CI * CO + CO + B * CO) * itemsize
+
+
+def flops(B=B, CI=CI, CO=CO, H=H):
+    return 2 * B * H * H * CI * CO * 9

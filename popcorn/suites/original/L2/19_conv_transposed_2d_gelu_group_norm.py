@@ -1,0 +1,47 @@
+"""Transposed convolution, then GELU and group norm: x (B, CI, H, H) → group_norm(gelu(y)), groups of 8 channels, (B, CO, 2H, 2H).
+
+y = conv(x), (B, CO, 2H, 2H), kernel 3, stride 2.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "convolution"
+DIFFERENTIABLE = True
+
+B = Dim(32, fixed=True, cpu=2)
+CI = Dim(64, fixed=True, cpu=16)
+CO = Dim(64, fixed=True, cpu=32)
+H = Dim(64, fixed=True, cpu=24)
+
+
+class Model(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__()
+        self.conv = nn.ConvTranspose2d(in_channels, out_channels, 3, stride=2, padding=1, output_padding=1)
+        self.norm = nn.GroupNorm(out_channels // 8, out_channels)
+        nn.init.normal_(self.norm.weight, 1.0, 0.2)
+        nn.init.normal_(self.norm.bias, 0.0, 0.2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x)
+        return self.norm(functional.gelu(y))
+
+
+def get_inputs(B=B, CI=CI, H=H):
+    return [torch.randn(B, CI, H, H)]
+
+
+def get_init_inputs(CI=CI, CO=CO):
+    return [CI, CO]
+
+
+def min_bytes(B=B, CI=CI, CO=CO, H=H, itemsize=4):
+    return (B * CI * H * H + 9 * CI * CO + CO + 2 * CO + B * CO * (2 * H) * (2 * H)) * itemsize
+
+
+def flops(B=B, CI=CI, CO=CO, H=H):
+    return 2 * B * H * H * CI * CO * 9

@@ -1,0 +1,40 @@
+"""Linear layer, then pooling of pairs, sum, scale: x (B, CI) → Σ over pairs of the larger y, / 2, (B). y = x · weightᵀ + bias."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "linear algebra"
+DIFFERENTIABLE = True
+
+B = Dim(8192, fixed=True, cpu=512)
+CI = Dim(2048, fixed=True, cpu=384)
+CO = Dim(4096, fixed=True, cpu=768)
+
+
+class Model(nn.Module):
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x)
+        return 0.5 * functional.max_pool1d(y[:, None], 2)[:, 0].sum(1)
+
+
+def get_inputs(B=B, CI=CI):
+    return [torch.randn(B, CI)]
+
+
+def get_init_inputs(CI=CI, CO=CO):
+    return [CI, CO]
+
+
+def min_bytes(B=B, CI=CI, CO=CO, itemsize=4):
+    return (B * CI + CI * CO + CO + B) * itemsize
+
+
+def flops(B=B, CI=CI, CO=CO):
+    return 2 * B * CI * CO

@@ -1,0 +1,48 @@
+"""Transposed convolution of volumes, then scale, batch norm, mean of squares: x (B, CI, S, H, H) → mean over places of batch_norm(2 y)²,
+batch statistics, (B, CO).
+
+y = conv(x), (B, CO, 2S, 2H, 2H), kernel 3, stride 2.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "convolution"
+DIFFERENTIABLE = True
+
+B = Dim(32, fixed=True, cpu=4)
+CI = Dim(64, fixed=True, cpu=8)
+CO = Dim(32, fixed=True, cpu=16)
+S = Dim(12, fixed=True, cpu=4)
+H = Dim(24, fixed=True, cpu=8)
+
+
+class Model(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__()
+        self.conv = nn.ConvTranspose3d(in_channels, out_channels, 3, stride=2, padding=1, output_padding=1)
+        self.weight = nn.Parameter(1 + 0.2 * torch.randn(out_channels))
+        self.shift = nn.Parameter(0 + 0.2 * torch.randn(out_channels))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x)
+        return functional.batch_norm(2 * y, None, None, self.weight, self.shift, training=True).square().mean((2, 3, 4))
+
+
+def get_inputs(B=B, CI=CI, S=S, H=H):
+    return [torch.randn(B, CI, S, H, H)]
+
+
+def get_init_inputs(CI=CI, CO=CO):
+    return [CI, CO]
+
+
+def min_bytes(B=B, CI=CI, CO=CO, S=S, H=H, itemsize=4):
+    return (B * CI * S * H * H + 27 * CI * CO + CO + 2 * CO + B * CO) * itemsize
+
+
+def flops(B=B, CI=CI, CO=CO, S=S, H=H):
+    return 2 * B * S * H * H * CI * CO * 27

@@ -1,0 +1,48 @@
+"""Convolution of volumes, then division, pooling, mean, bias, sum: x (B, CI, S, H, H) → Σ over channels of bias · mean over places of
+the largest y / 2 in 2 × 2 × 2, (B).
+
+y = conv(x), (B, CO, S − 2, H − 2, H − 2), kernel 3.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "convolution"
+DIFFERENTIABLE = True
+
+B = Dim(128, fixed=True, cpu=8)
+CI = Dim(8, fixed=True, cpu=4)
+CO = Dim(16, fixed=True, cpu=16)
+S = Dim(16, fixed=True, cpu=8)
+H = Dim(64, fixed=True, cpu=16)
+
+
+class Model(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__()
+        self.conv = nn.Conv3d(in_channels, out_channels, 3)
+        self.bias = nn.Parameter(torch.randn(out_channels, 1, 1, 1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x)
+        y = functional.max_pool3d(y / 2, 2).mean((2, 3, 4))
+        return (y * self.bias[:, 0, 0, 0]).sum(1)
+
+
+def get_inputs(B=B, CI=CI, S=S, H=H):
+    return [torch.randn(B, CI, S, H, H)]
+
+
+def get_init_inputs(CI=CI, CO=CO):
+    return [CI, CO]
+
+
+def min_bytes(B=B, CI=CI, CO=CO, S=S, H=H, itemsize=4):
+    return (B * CI * S * H * H + 27 * CI * CO + CO + CO + B) * itemsize
+
+
+def flops(B=B, CI=CI, CO=CO, S=S, H=H):
+    return 2 * B * CO * (S - 2) * (H - 2) ** 2 * CI * 27

@@ -1,0 +1,45 @@
+"""GPT-2 at one long sequence: input_ids (B, T) → logits (B, T, V); L blocks of width D, random weights."""
+
+import torch
+from torch import nn
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "language"
+DIFFERENTIABLE = True
+FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
+
+B = Dim(1, fixed=True, cpu=1)
+T = Dim(1023, fixed=True, cpu=128)
+V = Dim(50257, fixed=True, cpu=512)
+D = Dim(768, fixed=True, cpu=128)
+L = Dim(12, fixed=True, cpu=2)
+H = Dim(12, fixed=True, cpu=4)
+
+
+class Model(nn.Module):
+    def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
+        super().__init__()
+        config = GPT2Config(vocab_size=vocabulary, n_embd=width, n_layer=depth, n_head=heads, n_positions=2048)
+        self.model = GPT2LMHeadModel(config).eval()
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        return self.model(input_ids=input_ids, use_cache=False).logits
+
+
+def get_inputs(B=B, T=T, V=V):
+    return [torch.randint(0, V, (B, T))]
+
+
+def get_init_inputs(V=V, D=D, L=L, H=H):
+    return [V, D, L, H]
+
+
+def min_bytes(B=B, T=T, V=V, D=D, L=L, itemsize=4):
+    weights = (V + 2048) * D + L * (12 * D * D + 13 * D) + 2 * D
+    return (B * T * V + weights) * itemsize + 8 * B * T
+
+
+def flops(B=B, T=T, V=V, D=D, L=L):
+    return 2 * B * T * (L * 12 * D * D + V * D) + 4 * B * D * T * (T + 1) // 2 * L

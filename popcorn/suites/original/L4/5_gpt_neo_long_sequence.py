@@ -1,0 +1,56 @@
+"""GPT-Neo at one long sequence: input_ids (B, T) → logits (B, T, V).
+
+L blocks of width D, every second one sees 256 positions only; random weights.
+"""
+
+import torch
+from torch import nn
+from transformers import GPTNeoConfig, GPTNeoForCausalLM
+
+from popcorn.suites.jitter import Dim
+
+DOMAIN = "language"
+DIFFERENTIABLE = True
+BYTES_WHY = "Masks that the library keeps as buffers need not be read."
+FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
+
+B = Dim(1, fixed=True, cpu=1)
+T = Dim(2047, fixed=True, cpu=128)
+V = Dim(50257, fixed=True, cpu=512)
+D = Dim(1024, fixed=True, cpu=128)
+L = Dim(12, fixed=True, cpu=2)
+H = Dim(16, fixed=True, cpu=4)
+
+
+class Model(nn.Module):
+    def __init__(self, vocabulary: int, width: int, depth: int, heads: int):
+        super().__init__()
+        config = GPTNeoConfig(
+            vocab_size=vocabulary,
+            hidden_size=width,
+            num_layers=depth,
+            num_heads=heads,
+            max_position_embeddings=2048,
+            attention_types=[[["global", "local"], depth // 2]],
+        )
+        self.model = GPTNeoForCausalLM(config).eval()
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        return self.model(input_ids=input_ids, use_cache=False).logits
+
+
+def get_inputs(B=B, T=T, V=V):
+    return [torch.randint(0, V, (B, T))]
+
+
+def get_init_inputs(V=V, D=D, L=L, H=H):
+    return [V, D, L, H]
+
+
+def min_bytes(B=B, T=T, V=V, D=D, L=L, itemsize=4):
+    weights = (V + 2048) * D + L * (12 * D * D + 9 * D)
+    return (B * T * V + weights) * itemsize + 8 * B * T
+
+
+def flops(B=B, T=T, V=V, D=D, L=L):
+    return 2 * B * T * (L * 12 * D * D + V * D) + 4 * B * D * T * (T + 1) // 2 * L // 2

@@ -1,0 +1,74 @@
+"""Try a problem that nobody has run here: shapes first, on tensors that hold nothing, then values. Needs torch; in a fenced child."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from popcorn.worker.failure import Failed
+from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.trees import has_nonfinite
+
+if TYPE_CHECKING:
+    from popcorn.worker.oracle import Oracle
+
+SEEDS = 3
+
+
+def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
+    """Bytes of inputs and weights at the nominal sizes, the kinds of its inputs, and remarks. Raises Failed with the reason.
+
+    values: run it on real inputs at the nominal and at drawn sizes; without, on fake tensors alone where it bears them.
+    """
+    loaded = oracle.loaded
+    nominal = loaded.draw_dims(0, False)
+    if values:
+        remarks = []
+        for dims in [nominal, *(loaded.draw_dims(seed, True) for seed in range(SEEDS if loaded.dims else 0))]:
+            inputs, outputs = _run(oracle, dims)
+            if has_nonfinite([("out", one) for one in outputs]):
+                remarks.append("its output holds NaN or infinity for normal inputs")
+        return {"remarks": sorted(set(remarks)), "integers": sum(not t.is_floating_point() for t in tensors_of(inputs))}
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    try:
+        with FakeTensorMode():
+            model = loaded.model(nominal)
+            inputs = loaded.make_inputs(nominal)
+            needed = _bytes([inputs, list(model.parameters()), list(model.buffers())])
+            outputs = _forward(model, list(inputs))
+            return {"needed_bytes": needed + _bytes(outputs), "shapes": True}
+    except Exception as error:  # what fake tensors cannot do is found out with real ones
+        return {"needed_bytes": None, "shapes": False, "why": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
+
+
+def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.Tensor]]:
+    torch.manual_seed(0)
+    model = _reasoned("Model", lambda: oracle.loaded.model(dims).to(oracle.device))
+    with oracle.device:
+        inputs = oracle.loaded.inputs(dims)
+    outputs = _reasoned("forward", lambda: _forward(model, inputs))
+    if not outputs:
+        raise Failed("invalid_reference", "its forward returns no tensor; expected one or several")
+    return inputs, outputs
+
+
+def _forward(model: Any, inputs: list[Any]) -> list[torch.Tensor]:
+    with torch.no_grad():
+        return tensors_of(model(*inputs))
+
+
+def _bytes(tree: Any) -> int:
+    return sum(t.numel() * t.element_size() for t in tensors_of(tree))
+
+
+def _reasoned(step: str, act: Callable[[], Any]) -> Any:
+    try:
+        return act()
+    except (Failed, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:300]
+        if "can't allocate memory" in text or "not enough memory" in text:
+            raise Failed("out_of_memory", text) from error
+        raise Failed("invalid_reference", f"{step} fails: {type(error).__name__}: {text}") from error

@@ -1,0 +1,127 @@
+"""Foreign folders brought in for real: each file tried in a fenced child, then usable by id."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from popcorn.errors import BadProblem, UnknownProblem
+from popcorn.suites.importing import shelf
+from popcorn.suites.problems import find_problem
+from popcorn.suites.shelved import list_shelved
+from popcorn.worker import bringing
+from popcorn.worker.bench import Bench
+from popcorn.worker.bringing import bring_suite
+from popcorn.worker.fitness import check_fitness
+from tests.suites.importing import samples
+from tests.suites.importing.samples import write
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POPCORN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        with Bench("cpu") as bench:
+            yield bench
+
+
+def bring(bench: Bench, folder: Path, name: str | None = None) -> shelf.Suite:
+    return bring_suite(folder, bench, name, "auto", lambda _: None)
+
+
+def states(suite: shelf.Suite) -> dict[str, str]:
+    return {one.key: one.state for one in suite.entries}
+
+
+def test_what_runs_is_found_by_id_and_what_cannot_says_why(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bringing, "SHAPES_S", 5.0)
+    files = {
+        "level1/1_fine.py": samples.SOFTMAX,
+        "level1/2_hang.py": "while True: pass\n" + samples.SOFTMAX,
+        "level1/3_abort.py": "import os\nos.abort()\n" + samples.SOFTMAX,
+        "level1/4_write.py": f"open({str(tmp_path / 'pwned')!r}, 'w')\n" + samples.SOFTMAX,
+        "level1/5_memory.py": "x = bytearray(1 << 45)\n" + samples.SOFTMAX,
+        "level1/6_arity.py": samples.SOFTMAX.replace("(self, x)", "(self, x, y)"),
+        "level1/7_large.py": samples.SOFTMAX.replace("= 16", "= 10**8"),
+        "level1/8_no_tensor.py": samples.SOFTMAX.replace("torch.softmax(x, dim=1)", "3"),
+    }
+    suite = bring(bench, write(tmp_path / "kb", files))
+    assert suite.name == "kernelbench" and not (tmp_path / "pwned").exists()
+    assert states(suite) == {
+        f"L1/{n}": state for n, state in zip(range(1, 9), ["runs", *["refused"] * 5, "shapes", "refused"], strict=True)
+    }
+    reasons = {one.key: one.reason or "" for one in suite.entries}
+    for key, word in (
+        ("L1/2", "more than 5 s"),
+        ("L1/3", "SIGABRT"),
+        ("L1/4", "Permission denied"),
+        ("L1/5", "memory"),
+        ("L1/6", "missing 1 required"),
+        ("L1/7", "GB"),
+        ("L1/8", "no tensor"),
+    ):
+        assert word in reasons[key], key
+    one = find_problem("kernelbench/L1/1")
+    assert one.source == samples.SOFTMAX and one.origin == "kernelbench" and one.suite_version == suite.version
+    assert find_problem("kernelbench/L1/1_fine") == one == find_problem("kernelbench/fine")
+    assert [problem.id for problem in list_shelved("kernelbench")] == ["kernelbench/L1/1", "kernelbench/L1/7"]
+    with pytest.raises(BadProblem, match=r"L1/3 \(level1/3_abort.py\) cannot run: ended its process"):
+        find_problem("kernelbench/L1/3")
+    with pytest.raises(UnknownProblem, match="problems list --suite kernelbench"):
+        find_problem("kernelbench/L1/99")
+
+
+def test_versions_do_not_mix_and_a_changed_shelf_is_noticed(bench: Bench, tmp_path: Path) -> None:
+    first = bring(bench, write(tmp_path, {"level1/1_a.py": samples.SOFTMAX}), "mine")
+    assert bring(bench, tmp_path, "mine").version == first.version, "the same texts, the same version"
+    second = bring(bench, write(tmp_path, {"level1/1_a.py": samples.SOFTMAX.replace("dim=1", "dim=0")}), "mine")
+    assert second.version != first.version and "dim=0" in find_problem("mine/L1/1").source
+    old = find_problem(f"mine@{first.version[:6]}/L1/1")
+    assert "dim=1" in old.source and old.id == f"mine@{first.version}/L1/1" and old.hash != find_problem("mine/L1/1").hash
+    shelf.text_path(second, second.entries[0]).write_text("import os\n" + samples.SOFTMAX, encoding="utf-8")
+    with pytest.raises(BadProblem, match="changed on the shelf"):
+        find_problem("mine/L1/1")
+
+
+def test_a_file_that_runs_only_by_one_draw_a_trial_says_so(bench: Bench, tmp_path: Path) -> None:
+    (one,) = bring(bench, write(tmp_path, {"level1/popcorn/9_scan.py": samples.SCAN})).entries
+    assert one.state == "runs" and any("with the file's own draws it fails at" in remark for remark in one.remarks)
+    assert find_problem("popcornbench/L1/9").origin == "popcornbench"
+
+
+def test_every_other_format_runs_with_its_settings_and_integers_stay_integers(bench: Bench, tmp_path: Path) -> None:
+    backward = json.dumps({"single_input_configs": [{"batch_size": 16}]})
+    forward = json.dumps(samples.LAYER_NORM_CONFIG)
+    tasks = {
+        "t/norm/func_forward.py": samples.LAYER_NORM,
+        "t/norm/config_forward.json": forward,
+        "t/norm/func_backward.py": samples.RELU_BACKWARD,
+        "t/norm/config_backward.json": backward,
+    }
+    suites = [
+        bring(bench, write(tmp_path / "rk", tasks)),
+        bring(bench, write(tmp_path / "ct", {"m/task.py": samples.TASK, "m/k.cu": "// [EVOLVE_START]\n// [EVOLVE_END]\n"})),
+        bring(
+            bench,
+            write(tmp_path / "fi", {"definition.json": json.dumps(samples.DEFINITION), "workload.jsonl": samples.workloads(1, 8, 64)}),
+        ),
+        bring(bench, write(tmp_path / "pc", {"p/reference.py": samples.CASES_REFERENCE, "p/cases.toml": samples.CASES})),
+    ]
+    assert [set(states(suite).values()) for suite in suites] == [{"runs"}] * 4
+    ids = [problem for suite in suites for problem in list_shelved(suite.name)]
+    assert {problem.id for problem in ids} >= {"robust_kbench/norm", "robust_kbench/norm_backward", "custom_task/m", "cases/p"}
+    fit = {one.problem.id: one for one in check_fitness(ids, bench, 2, lambda _: None)}
+    assert fit["robust_kbench/norm"].fit and fit["cases/p"].fit, fit["cases/p"].remark()
+
+
+def test_a_shipped_problem_exported_and_imported_again_runs(bench: Bench, tmp_path: Path) -> None:
+    from popcorn.suites.exporting import export_problem
+
+    for problem in ("popcorn/L1/29", "popcorn/L1/3"):
+        written = export_problem(find_problem(problem), tmp_path / problem.replace("/", "_"))
+        assert written["workloads"] >= 1
+    definition = json.loads((tmp_path / "popcorn_L1_29" / "definition.json").read_text())
+    assert definition["inputs"]["x"]["shape"] == ["R", "B", "D"] and definition["outputs"]["out0"]["shape"] == ["B", "D"]
+    suite = bring(bench, tmp_path, "exported")
+    assert set(states(suite).values()) <= {"runs", "shapes"}, [one.reason for one in suite.entries]
