@@ -1,4 +1,4 @@
-"""Largest value and sum of exponentials of a long row in one reading, as device functions of Triton kernels. Needs triton.
+"""Largest value and sum of exponentials of a long row in one reading, as device functions of Triton kernels. Needs torch and triton.
 
 Every group of LANES neighbours, which one thread holds, keeps a largest value and a sum of its own, so no step waits for other threads and
 each element costs little more than one exponential: at two bytes an element, a second one would already be what bounds the kernel.
