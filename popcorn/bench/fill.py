@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, get_args
 
 from popcorn.bench import line, measure, shared_bench
 from popcorn.bench.asking import Settings, call_of, request_for
@@ -36,6 +37,8 @@ class Slice:
     axis: str
     precision: Precision
     dims: dict[str, int]
+    scalars: dict[str, Any] = field(default_factory=dict)
+    """Scalar arguments other than their defaults."""
 
     @classmethod
     def read(cls, text: str, op: Op) -> "Slice":
@@ -43,12 +46,13 @@ class Slice:
         axis, *settings = text.split()
         given = dict(part.partition("=")[::2] for part in settings)
         precision = given.pop("dtype", "float32")
+        scalars = {name: _scalar(given.pop(name), op.signature.scalars[name]) for name in list(given) if name in op.signature.scalars}
         unknown = [name for name in (axis, *given) if name not in op.signature.dims]
-        if unknown or not all(value.isdigit() for value in given.values()):
+        if unknown or None in scalars.values() or precision not in get_args(Precision) or not all(v.isdigit() for v in given.values()):
             raise PopcornError(
-                f"slice {text!r} of {op.name}: expected `AXIS dtype=… SIZE=…` with sizes among {', '.join(op.signature.dims)}"
+                f"slice {text!r} of {op.name}: expected `AXIS dtype=… SIZE=…` with sizes among {', '.join((*op.signature.dims, *op.signature.scalars))}"
             )
-        return cls(axis, precision, {name: int(value) for name, value in given.items()})  # type: ignore[arg-type]
+        return cls(axis, precision, {name: int(value) for name, value in given.items()}, scalars)  # type: ignore[arg-type]
 
     def of(self, plan: Plan) -> Plan:
         """The plan of this slice alone: every value that the whole plan has on the axis."""
@@ -56,6 +60,16 @@ class Slice:
         values = sorted({*plan.pools[self.axis], *(v for curve in curves for v in curve.values)})
         usual = curves[0].fixed if curves else {name: pool[-1] for name, pool in plan.pools.items() if name != self.axis}
         return Plan(plan.pools, (Curve("production", self.axis, tuple(values), {**usual, **self.dims}),))
+
+
+def _scalar(text: str, default: Any) -> Any:
+    """The text as the default's type, None where it is none of these."""
+    if isinstance(default, bool):
+        return {"true": True, "True": True, "false": False, "False": False}.get(text)
+    try:
+        return type(default)(text)
+    except ValueError:
+        return None
 
 
 @dataclass
@@ -111,7 +125,7 @@ def plan_rows(
             op.min_bytes,
             (chosen.precision,) if chosen else precisions,
             ("none", "grad") if op.differentiable else ("none",),
-            op.signature.scalars,
+            {**op.signature.scalars, **(chosen.scalars if chosen else {})},
             _room(machine),
             curves_only or chosen is not None,
         )
@@ -177,13 +191,26 @@ def fill(
 
 def known_rows(store: Store, ops: set[str], machine: Machine) -> set[tuple[str, ...]]:
     """Keys of the conclusive rows of this device."""
-    found: set[tuple[str, ...]] = set()
-    for op in ops:
-        for record in store.find(problem=op, kind="op"):
-            if record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error":
-                subject = record.subject
-                found.add((op, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id))
-    return found
+    return {_key(record) for op in ops for record in store.find(problem=op, kind="op") if _conclusive(record, machine)}
+
+
+def cached_rows(rows: Sequence[Row], store: Store, machine: Machine) -> Iterator[Record]:
+    """What the store knows already of these rows: of this device, of the present texts, the newest conclusive one of each, none condemned."""
+    open_keys = {row.key for row in rows}
+    for op in sorted({row.op.name for row in rows}):
+        for record in store.find(problem=op, kind="op", condemned=False):  # newest first
+            if _conclusive(record, machine) and _key(record) in open_keys:
+                open_keys.remove(_key(record))
+                yield record
+
+
+def _key(record: Record) -> tuple[str, ...]:
+    subject = record.subject
+    return (subject.problem, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id)
+
+
+def _conclusive(record: Record, machine: Machine) -> bool:
+    return record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error"
 
 
 def _note_frontier(frontier: Frontier, row: Row, record: Record) -> None:

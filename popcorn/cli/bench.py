@@ -1,9 +1,11 @@
 """`popcorn bench`: measure ops of the library (`run`, `fill`), look at what is known (`view`, `diff`), bring stores together (`merge`)."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from popcorn.errors import MissingFile
 
@@ -45,7 +47,20 @@ def run_command(
         report(result)
 
 
-@app.command("fill")
+class OptionalPort(TyperCommand):
+    """`--live` alone means the usual port, as `--live 9000` means that one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments with the port written out."""
+        from popcorn.site.live import PORT
+
+        at = args.index("--live") if "--live" in args else None
+        if at is not None and not (at + 1 < len(args) and args[at + 1].isdigit()):
+            args = [*args[: at + 1], str(PORT), *args[at + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+@app.command("fill", cls=OptionalPort)
 def fill_command(
     ops: Annotated[list[str] | None, typer.Argument(help="Ops; all of them when left out.")] = None,
     implementation: Names = None,
@@ -56,15 +71,17 @@ def fill_command(
     force: Annotated[bool, typer.Option("--force", help="Measure again what is known.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Longest that one command of a row may take, in seconds.")] = 60.0,
     judge_only: Annotated[bool, typer.Option("--judge-only", help="Show correctness; take no times.")] = False,
+    live: Annotated[int | None, typer.Option(min=0, max=65535, help="Serve the rows to the explorer on this port of 127.0.0.1; --live alone: 8765.")] = None,
     device: Device = "auto",
     budget: Budget = 1.0,
 ) -> None:
     """Measure every case that the store lacks, smaller first. Stop it and start it again: what is done is done."""
     from popcorn.bench import shared_bench
     from popcorn.bench.asking import Settings
-    from popcorn.bench.fill import Progress, fill, plan_rows
+    from popcorn.bench.fill import Progress, cached_rows, fill, plan_rows
     from popcorn.ops.registry import find_op, list_ops
     from popcorn.records.store import default_store
+    from popcorn.site.streaming import Stream
     from popcorn.units import show_time
 
     store, progress = default_store(), Progress()
@@ -78,9 +95,16 @@ def fill_command(
     if not rows:
         typer.echo("nothing to measure: no implementation takes a case here; the reasons stand above", err=True)
         raise typer.Exit(1)
-    for _ in fill(rows, store, settings, force, progress, typer.echo):
-        known = progress.known + progress.done + progress.pruned
-        typer.echo(f"  {known} of {progress.planned}, {show_time(progress.eta_s)} to go", err=True)
+    with Stream(live) if live is not None else nullcontext() as stream:
+        if stream is not None:
+            typer.echo(f"rows at http://127.0.0.1:{stream.port}/events until this ends", err=True)
+            for record in () if force else cached_rows(rows, store, shared_bench(device).machine):
+                stream.send(record)
+        for record in fill(rows, store, settings, force, progress, typer.echo):
+            if stream is not None:
+                stream.send(record)
+            known = progress.known + progress.done + progress.pruned
+            typer.echo(f"  {known} of {progress.planned}, {show_time(progress.eta_s)} to go", err=True)
     typer.echo(f"{progress.done} measured, {progress.known} known before, {progress.pruned} beyond what failed", err=True)
 
 
