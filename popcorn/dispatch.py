@@ -30,6 +30,9 @@ from popcorn.worker.writing import candidate_hash
 Policy = Literal["fastest", "least memory", "fastest under budget"]
 Source = Literal["this device", "nearest device", "roofline", "none"]
 
+WRONG = frozenset(("wrong_shape", "wrong_dtype", "wrong_values", "nonfinite", "not_deterministic", "mutated_inputs", "cheated"))
+"""Outcomes that show an implementation to be wrong, which is more than not shown to be right."""
+
 NEIGHBOURS = 4
 FAR = 3.0
 """Doublings beyond which a measured case says little: confidence falls to a third there."""
@@ -254,8 +257,7 @@ def _read(record: Record) -> Evidence:
         layout=record.case.layout,
         gradient=record.case.gradient == "grad",
         correct=record.verdict.correct,
-        wrong=record.verdict.outcome
-        in ("wrong_shape", "wrong_dtype", "wrong_values", "nonfinite", "not_deterministic", "mutated_inputs", "cheated"),
+        wrong=record.verdict.outcome in WRONG,
         speedup=timing.speedup.value if timing else None,
         time_s=timing.candidate.time_s if timing else None,
         memory_bytes=memory.peak_bytes,

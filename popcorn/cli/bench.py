@@ -1,16 +1,17 @@
-"""`popcorn bench`: measure ops of the library (`run`, `fill`), look at what is known (`view`, `diff`), bring stores together (`merge`)."""
+"""`popcorn bench`: measure ops of the library (`run`, `fill`); what is known lies with bench_stores.py."""
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from popcorn.errors import MissingFile
+from popcorn.cli import bench_stores
 
 app = typer.Typer(help="Measure the library's ops; view, compare, merge what is known.", no_args_is_help=True, add_completion=False,
                   rich_markup_mode=None)  # fmt: skip
+
+bench_stores.add_to(app)
 
 Names = Annotated[list[str] | None, typer.Option("--implementation", help="Only these implementations; repeat for several.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")]
@@ -106,60 +107,3 @@ def fill_command(
             known = progress.known + progress.done + progress.pruned
             typer.echo(f"  {known} of {progress.planned}, {show_time(progress.eta_s)} to go", err=True)
     typer.echo(f"{progress.done} measured, {progress.known} known before, {progress.pruned} beyond what failed", err=True)
-
-
-@app.command("view")
-def view_command(
-    op: Annotated[str | None, typer.Argument(help="One op, case by case; all ops in summary when left out.")] = None,
-    table: Annotated[list[Path] | None, typer.Option(help="Parquet files instead of the user's store.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 200,
-) -> None:
-    """What is known, as a table."""
-    from rich.console import Console
-
-    from popcorn.bench.view import cases, summary
-
-    source = _source(table)
-    Console(highlight=False).print(cases(source, op, limit) if op else summary(source))
-
-
-@app.command("diff")
-def diff_command(
-    before: Annotated[Path, typer.Argument(help="A Parquet file or a folder of records.")],
-    after: Annotated[Path, typer.Argument(help="Another.")],
-) -> None:
-    """Rows whose 95 % intervals no longer meet, and rows whose outcome changed. Exit code 1 where something became slower or wrong."""
-    from rich.console import Console
-
-    from popcorn.bench.view import difference_table, differences
-
-    rows = differences(_source([before]), _source([after]))
-    Console(highlight=False).print(difference_table(rows))
-    raise typer.Exit(int(any((row["ratio"] or 0) > 1 or row["before"] == "correct" != row["after"] for row in rows)))
-
-
-@app.command("merge")
-def merge_command(
-    sources: Annotated[list[Path], typer.Argument(help="Folders of records.")],
-    to: Annotated[Path | None, typer.Option(help="The folder to add to; the user's own when left out.")] = None,
-) -> None:
-    """Add the records of other stores, by id. Nothing is removed; of several answers to one question the newest conclusive one counts."""
-    from popcorn.records.store import Store, default_store
-    from popcorn.records.tables import merge
-
-    missing = [path for path in sources if not path.is_dir()]
-    if missing:
-        raise MissingFile(f"{missing[0]} is no folder; give folders of records, as they lie in the cache folder.")
-    added = merge([Store(path) for path in sources], Store(to) if to else default_store())
-    typer.echo(f"{added} records added")
-
-
-def _source(paths: list[Path] | None) -> Any:
-    from popcorn.records.store import Store, default_store
-
-    if not paths:
-        return default_store()
-    missing = [path for path in paths if not path.exists()]
-    if missing:
-        raise MissingFile(f"{missing[0]} does not exist; give a Parquet file or a folder of records.")
-    return Store(paths[0]) if len(paths) == 1 and paths[0].is_dir() else paths
