@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 from popcorn.bench import line, measure, shared_bench
-from popcorn.bench.asking import Settings, call_of, request_for
-from popcorn.cases import Curve, Frontier, Plan, Planned, general, plan_cases, sample
+from popcorn.bench.asking import Settings, call_of, read_scalar, request_for
+from popcorn.cases import Curve, Frontier, Plan, Planned, general, itemsize, plan_cases, sample
 from popcorn.errors import PopcornError
 from popcorn.ops.calls import Rejected
-from popcorn.ops.registry import Op
+from popcorn.ops.registry import Op, find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Precision
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
+from popcorn.schema.workload import Workload
 from popcorn.worker.writing import candidate_hash
 
 CPU_BYTES = 4_000_000_000
@@ -46,7 +47,7 @@ class Slice:
         axis, *settings = text.split()
         given = dict(part.partition("=")[::2] for part in settings)
         precision = given.pop("dtype", "float32")
-        scalars = {name: _scalar(given.pop(name), op.signature.scalars[name]) for name in list(given) if name in op.signature.scalars}
+        scalars = {name: read_scalar(given.pop(name), op.signature.scalars[name]) for name in list(given) if name in op.signature.scalars}
         unknown = [name for name in (axis, *given) if name not in op.signature.dims]
         if unknown or None in scalars.values() or precision not in get_args(Precision) or not all(v.isdigit() for v in given.values()):
             raise PopcornError(
@@ -60,16 +61,6 @@ class Slice:
         values = sorted({*plan.pools[self.axis], *(v for curve in curves for v in curve.values)})
         usual = curves[0].fixed if curves else {name: pool[-1] for name, pool in plan.pools.items() if name != self.axis}
         return Plan(plan.pools, (Curve("production", self.axis, tuple(values), {**usual, **self.dims}),))
-
-
-def _scalar(text: str, default: Any) -> Any:
-    """The text as the default's type, None where it is none of these."""
-    if isinstance(default, bool):
-        return {"true": True, "True": True, "false": False, "False": False}.get(text)
-    try:
-        return type(default)(text)
-    except ValueError:
-        return None
 
 
 @dataclass
@@ -116,7 +107,7 @@ def plan_rows(
     progress: Progress | None = None,
 ) -> list[Row]:
     """Every row of these ops that some implementation accepts here, smaller first. `limit` cases an op, the same ones every time."""
-    rows = []
+    rows: list[Row] = []
     for op in ops:
         plan: Plan = op.plan or general(op.signature.dims)
         chosen = Slice.read(only, op) if only else None
@@ -130,16 +121,32 @@ def plan_rows(
             curves_only or chosen is not None,
         )
         for planned in sample(cases, limit):
-            for name, one in op.implementations.items():
-                if name not in (implementations or op.implementations):
-                    continue
-                answer = one.accepts(call_of(planned.case, "cuda" if machine.kind == "cuda" else "cpu"))
-                if isinstance(answer, Rejected):
-                    if progress is not None:
-                        progress.refused[f"{op.name} {name}"] = answer.reason
-                    continue
-                rows.append(Row(op, name, planned))
+            rows += _accepted(op, planned, "cuda" if machine.kind == "cuda" else "cpu", implementations, progress)
     return rows
+
+
+def workload_rows(
+    workload: Workload, machine: Machine, implementations: Sequence[str] | None = None, progress: Progress | None = None
+) -> list[Row]:
+    """Every row of exactly the captured calls that some implementation accepts on this machine, smaller first. Raises UnknownOp."""
+    kind = "cuda" if machine.kind == "cuda" else "cpu"
+    rows: list[Row] = []
+    for captured in {(one.op, one.case.id): one for one in workload.calls}.values():
+        op = find_op(captured.op)
+        planned = Planned(captured.case, "production", op.min_bytes(captured.case.dims, itemsize(captured.case.precision)))
+        rows += _accepted(op, planned, kind, implementations, progress)
+    return sorted(rows, key=lambda row: (row.planned.cost, row.op.name, row.planned.case.id))
+
+
+def _accepted(op: Op, planned: Planned, kind: str, implementations: Sequence[str] | None, progress: Progress | None) -> Iterator[Row]:
+    for name, one in op.implementations.items():
+        if name not in (implementations or op.implementations):
+            continue
+        answer = one.accepts(call_of(planned.case, kind))
+        if not isinstance(answer, Rejected):
+            yield Row(op, name, planned)
+        elif progress is not None:
+            progress.refused[f"{op.name} {name}"] = answer.reason
 
 
 def _room(machine: Machine) -> int | None:

@@ -1,6 +1,7 @@
 """`popcorn bench`: measure ops of the library (`run`, `fill`); what is known lies with bench_stores.py."""
 
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,8 +21,9 @@ Budget = Annotated[float, typer.Option(min=0.1, max=600, help="Seconds of taking
 
 @app.command("run")
 def run_command(
-    op: Annotated[str, typer.Argument(help="An op, such as rms_norm.")],
-    sizes: Annotated[list[str], typer.Argument(help="A size each, such as R=4096 D=1024.")],
+    op: Annotated[str | None, typer.Argument(help="An op, such as rms_norm.")] = None,
+    sizes: Annotated[list[str] | None, typer.Argument(help="A size each, such as R=4096 D=1024.")] = None,
+    workload: Annotated[Path | None, typer.Option(help="Instead: the calls that popcorn.capture() saved.")] = None,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16, float64.")] = "float32",
     layout: Annotated[str, typer.Option(help="contiguous, transposed or sliced.")] = "contiguous",
     backward: Annotated[bool, typer.Option("--backward/--forward", help="Also with gradients.")] = True,
@@ -29,21 +31,28 @@ def run_command(
     device: Device = "auto",
     budget: Budget = 1.0,
 ) -> None:
-    """Judge and measure one case of an op, for every implementation that takes it."""
-    from popcorn.bench import measure_call, report
-    from popcorn.bench.asking import Settings, call_of
-    from popcorn.devices.probe import probe
+    """Judge and measure one case of an op, or every call of a workload, for each implementation that takes it."""
+    from popcorn.bench import asking, measure_call, report, shared_bench
+    from popcorn.bench.fill import Progress, workload_rows
     from popcorn.ops.registry import find_op
     from popcorn.records.store import default_store
-    from popcorn.schema.case import Case
 
+    settings = asking.Settings(device=device, budget_s=budget)
+    if workload is not None:
+        from popcorn.ops.capturing import read_workload
+
+        if op is not None:
+            raise typer.BadParameter("--workload names its ops and sizes itself; leave them out")
+        captured, progress = read_workload(workload), Progress()
+        for one in captured.left_out:
+            typer.echo(f"left out: {one.count} calls of {one.op}: {one.reason}", err=True)
+        _fill(workload_rows(captured, shared_bench(device).machine, implementation, progress), settings, progress)
+        return
+    if op is None:
+        raise typer.BadParameter("give an op and its sizes, or --workload FILE")
     found = find_op(op)
-    given = dict(part.partition("=")[::2] for part in sizes)
-    if set(given) != set(found.signature.dims) or not all(value.isdigit() and int(value) for value in given.values()):
-        raise typer.BadParameter(f"{op} has the sizes {', '.join(found.signature.dims)}; give each as NAME=NUMBER")
-    dims = {name: int(given[name]) for name in found.signature.dims}
-    case = Case.model_validate({"dims": dims, "precision": dtype, "layout": layout, "scalars": found.signature.scalars})
-    call, settings = call_of(case, probe(device).kind), Settings(device=device, budget_s=budget)
+    case = asking.case_of(found, sizes or [], dtype, layout)
+    call = asking.call_of(case, shared_bench(device).machine.kind)
     for result in measure_call(found, call, implementation, backward and found.differentiable, settings, default_store()):
         report(result)
 
@@ -79,18 +88,27 @@ def fill_command(
     """Measure every case that the store lacks, smaller first. Stop it and start it again: what is done is done."""
     from popcorn.bench import shared_bench
     from popcorn.bench.asking import Settings
-    from popcorn.bench.fill import Progress, cached_rows, fill, plan_rows
+    from popcorn.bench.fill import Progress, plan_rows
     from popcorn.ops.registry import find_op, list_ops
+    from popcorn.records.store import default_store
+
+    default_store().check_writable()
+    progress = Progress()
+    settings = Settings(device=device, budget_s=budget, timeout_s=timeout, timing=not judge_only)
+    chosen = [find_op(name) for name in ops or list_ops()]
+    rows = plan_rows(chosen, shared_bench(device).machine, implementation, only, limit, dtype or ("float32", "bfloat16"), curves, progress)  # type: ignore[arg-type]
+    _fill(rows, settings, progress, force, live)
+
+
+def _fill(rows: list[Any], settings: Any, progress: Any, force: bool = False, live: int | None = None) -> None:
+    """Measure what is missing, a line a row, and serve the rows where asked to."""
+    from popcorn.bench import shared_bench
+    from popcorn.bench.fill import cached_rows, fill
     from popcorn.records.store import default_store
     from popcorn.site.streaming import Stream
     from popcorn.units import show_time
 
-    store, progress = default_store(), Progress()
-    store.check_writable()
-    settings = Settings(device=device, budget_s=budget, timeout_s=timeout, timing=not judge_only)
-    chosen = [find_op(name) for name in ops or list_ops()]
-    precisions: Any = dtype or ("float32", "bfloat16")
-    rows = plan_rows(chosen, shared_bench(device).machine, implementation, only, limit, precisions, curves, progress)
+    store = default_store()
     for who, reason in sorted(progress.refused.items()):
         typer.echo(f"left out: {who} {reason}", err=True)
     if not rows:
@@ -99,7 +117,7 @@ def fill_command(
     with Stream(live) if live is not None else nullcontext() as stream:
         if stream is not None:
             typer.echo(f"rows at http://127.0.0.1:{stream.port}/events until this ends", err=True)
-            for record in () if force else cached_rows(rows, store, shared_bench(device).machine):
+            for record in () if force else cached_rows(rows, store, shared_bench(settings.device).machine):
                 stream.send(record)
         for record in fill(rows, store, settings, force, progress, typer.echo):
             if stream is not None:

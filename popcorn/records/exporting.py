@@ -67,7 +67,7 @@ def _write_csv(rows: Iterable[dict[str, Any]], to: Path) -> int:
             for row in rows:
                 writer.writerow([_cell(row[name]) for name in (*names, "judgement")])
                 count += 1
-        os.replace(made, to)
+        Path(made).replace(to)
     except BaseException:
         Path(made).unlink(missing_ok=True)
         raise

@@ -85,7 +85,7 @@ class Stream:
         at = 0
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: len(self._rows) > at or self._ended, self.beat_s)
+                self._changed.wait_for(lambda at=at: len(self._rows) > at or self._ended, self.beat_s)  # type: ignore[misc]
                 fresh, ended = self._rows[at:], self._ended
             at += len(fresh)
             yield from fresh
