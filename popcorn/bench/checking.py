@@ -83,4 +83,6 @@ def _unvalidated(records: Iterable[Record]) -> Iterator[Finding]:
         barred = wrong.get((*key[:4], best.subject.implementation))
         if barred:
             name = best.subject.implementation
-            yield Finding("every choice validated", best.id, f"{name} would win {best.case.id}, and record {barred} shows it wrong in that class")
+            yield Finding(
+                "every choice validated", best.id, f"{name} would win {best.case.id}, and record {barred} shows it wrong in that class"
+            )

@@ -113,7 +113,7 @@ def plan_rows(
         chosen = Slice.read(only, op) if only else None
         cases = plan_cases(
             chosen.of(plan) if chosen else plan,
-            op.min_bytes,
+            op.resident_bytes,
             (chosen.precision,) if chosen else precisions,
             ("none", "grad") if op.differentiable else ("none",),
             {**op.signature.scalars, **(chosen.scalars if chosen else {})},

@@ -81,7 +81,9 @@ def fill_command(
     force: Annotated[bool, typer.Option("--force", help="Measure again what is known.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Longest that one command of a row may take, in seconds.")] = 60.0,
     judge_only: Annotated[bool, typer.Option("--judge-only", help="Show correctness; take no times.")] = False,
-    live: Annotated[int | None, typer.Option(min=0, max=65535, help="Serve the rows to the explorer on this port of 127.0.0.1; --live alone: 8765.")] = None,
+    live: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve the rows to the explorer on this port of 127.0.0.1; --live alone: 8765.")
+    ] = None,
     device: Device = "auto",
     budget: Budget = 1.0,
 ) -> None:

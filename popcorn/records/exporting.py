@@ -45,7 +45,9 @@ def read_parquet(path: Path) -> Iterator[Record]:
                 try:
                     yield unflatten(row)
                 except (ValueError, RecursionError) as error:
-                    raise BadRecord(f"{path.name} holds a row that is no record ({type(error).__name__}); was it written by Popcorn?") from None
+                    raise BadRecord(
+                        f"{path.name} holds a row that is no record ({type(error).__name__}); was it written by Popcorn?"
+                    ) from None
 
 
 def incomplete(record: Record) -> str | None:

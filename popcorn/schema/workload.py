@@ -4,7 +4,7 @@ from typing import Literal
 
 from popcorn.schema.case import Case, Frozen
 
-WORKLOAD_VERSION = 1
+WORKLOAD_VERSION: Literal[1] = 1
 
 
 class CapturedCall(Frozen):

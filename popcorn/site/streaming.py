@@ -131,7 +131,9 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal is not None:
             self._answer(*refusal)
         else:
-            self._begin(204, {**{name: value for name, value in HEADERS.items() if name != "Content-Type"}, "Access-Control-Allow-Methods": "GET"})
+            self._begin(
+                204, {**{name: value for name, value in HEADERS.items() if name != "Content-Type"}, "Access-Control-Allow-Methods": "GET"}
+            )
 
     def _refuse_method(self) -> None:
         self._answer(405, "read only: GET alone", {"Allow": "GET, OPTIONS"})
@@ -174,7 +176,11 @@ def _slim(record: Record) -> Record:
     """Without the texts and the raw samples, which are most of a record and none of a row."""
     measurement, timing = record.measurement, record.measurement.timing
     if timing is not None:
-        sides = {name: one.model_copy(update={"blocks_s": ()}) for name in ("candidate", "baseline", "compiled") if (one := getattr(timing, name))}
+        sides = {
+            name: one.model_copy(update={"blocks_s": ()})
+            for name in ("candidate", "baseline", "compiled")
+            if (one := getattr(timing, name))
+        }
         measurement = measurement.model_copy(update={"timing": timing.model_copy(update=sides)})
     subject = record.subject.model_copy(update={"source": None, "reference": None})
     return record.model_copy(update={"subject": subject, "measurement": measurement})

@@ -161,7 +161,9 @@ def test_a_slice_may_name_scalars_as_the_explorer_does():
             Slice.read(wrong, op)
 
 
-@pytest.mark.parametrize(("given", "port"), [(["--live"], 8765), (["--live", "9000"], 9000), (["--live", "--timeout", "5"], 8765), ([], None)])
+@pytest.mark.parametrize(
+    ("given", "port"), [(["--live"], 8765), (["--live", "9000"], 9000), (["--live", "--timeout", "5"], 8765), ([], None)]
+)
 def test_live_alone_means_the_usual_port(given, port):
     command = typer.main.get_command(app).get_command(None, "fill")
     assert command.make_context("fill", ["rms_norm", *given]).params["live"] == port
