@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from popcorn.dispatch import WRONG
 from popcorn.ops.registry import UnknownOp, find_op
 from popcorn.records.exporting import incomplete
 from popcorn.schema.record import Record
+from popcorn.schema.verdict import group
 from popcorn.worker.writing import candidate_hash
 
 
@@ -74,7 +74,7 @@ def _unvalidated(records: Iterable[Record]) -> Iterator[Finding]:
     for record in records:
         case = record.case
         of_class = (record.subject.problem, record.machine.device_id, case.precision, case.gradient)
-        if record.verdict.outcome in WRONG:
+        if group(record.verdict.outcome) == "wrong":
             wrong[(*of_class, record.subject.implementation)] = record.id
         elif record.measurement.timing is not None:
             fastest[(*of_class, case.id)].append(record)
