@@ -8,6 +8,7 @@ import torch
 
 from popcorn.ops.calls import Rejected
 from popcorn.ops.registry import REFERENCE, find_op, list_ops
+from popcorn.verify.inputs import DISTRIBUTIONS, Drawing
 from popcorn.verify.judge import FLOORS
 
 SIZES = {
@@ -166,6 +167,23 @@ def test_a_reference_works_in_every_element_type_and_layout_with_finite_gradient
         moved = run(found.reference, [layout(t) for t in drawn], gradients=found.differentiable)
         for mine, other in zip(plain, moved, strict=True):
             assert (mine.double() - other.double()).abs().max() <= 0.1 * max(1.0, mine.double().abs().max().item())
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("op", list_ops())
+def test_inputs_of_every_kind_that_trials_draw_are_valid(op, distribution):
+    found = find_op(op)
+    torch.manual_seed(3)
+    with Drawing(distribution):
+        drawn = found.make_inputs({size: SIZES[size] for size in found.signature.dims})
+    truth = run(found.reference, [t.double() if t.is_floating_point() else t for t in drawn], gradients=found.differentiable)
+    for name, one in found.implementations.items():
+        if name == "inductor" or not one.accepts(found.call_of(*drawn)):
+            continue
+        for index, (mine, true) in enumerate(zip(run(one.run, drawn, gradients=found.differentiable), truth, strict=True)):
+            assert torch.isfinite(mine).all() and torch.isfinite(true).all()
+            error = (mine.double() - true.double()).abs().max().item()
+            assert error <= 1e-3 * max(1.0, true.double().abs().max().item()), f"{name}, output {index}"
 
 
 @pytest.mark.parametrize("op", list_ops())
