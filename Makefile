@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 MADE := .venv/.made
 
-.PHONY: demo test lint gpu-check bench docs environment clean
+.PHONY: browser demo test lint gpu-check cluster-check bench docs environment clean
 
 demo: environment
 	@echo "Judging five kernels on this machine: one to three minutes."
 	$(BIN)/popcorn demo
 
-test: environment
-	$(BIN)/python -m pytest -m "not gpu"
+test: environment browser
+	$(BIN)/python -m pytest -m "not gpu and not cluster"
 
 lint: environment
 	$(BIN)/ruff check .
@@ -20,11 +20,22 @@ lint: environment
 gpu-check: environment
 	$(BIN)/python -m pytest -m gpu -ra
 
+cluster-check: environment
+	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[ray]'
+	$(BIN)/python -m pytest -m cluster -ra
+
 bench: environment
 	$(BIN)/python benchmarks/run_all.py
 
 docs: environment
 	$(BIN)/python -m popcorn.cli.docs
+
+# the site's tests drive a real browser
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing chromium for the site's tests."; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+		else echo "The site's tests need a browser. Debian: sudo apt-get install chromium"; exit 1; fi; }
 
 environment: $(MADE)
 

@@ -72,7 +72,14 @@ def show_command(
     if as_json:
         typer.echo(
             json.dumps(
-                {**_row(found), "bounds": bounds, "settings": settings(found), "statement": statement(found)}, indent=1, ensure_ascii=False
+                {
+                    **_row(found),
+                    "bounds": bounds,
+                    "settings": [{"name": one["name"], "gradient": one["gradient"]} for one in settings(found)],
+                    "statement": statement(found),
+                },
+                indent=1,
+                ensure_ascii=False,
             )
         )
         return

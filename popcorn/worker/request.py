@@ -1,5 +1,9 @@
 """Request: one evaluation as asked for, by a person, an agent, a search or a sweep."""
 
+import functools
+import hashlib
+
+from popcorn import __version__
 from popcorn.schema.case import Frozen, GradientMode, Layout, Precision
 from popcorn.suites.problems import Problem
 
@@ -50,3 +54,11 @@ class Request(Frozen):
     """A/A and planted-slowdown controls in the same run."""
     seed: str | None = None
     """Secret seed of an earlier record, to repeat it; None draws a fresh one."""
+
+    @functools.cached_property
+    def asked(self) -> str:
+        """16 hex digits of everything that changes the answer's meaning: all fields but the device, the seed and where the problem's file lies, and
+        Popcorn's version. The device is the record's own business."""
+        dumped = self.model_dump(mode="json", exclude={"device", "seed", "problem"})
+        text = repr((sorted(dumped.items(), key=lambda pair: pair[0]), self.problem.id, self.problem.hash, __version__))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
