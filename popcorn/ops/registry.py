@@ -100,6 +100,7 @@ class Op:
         differentiable: bool = True,
         min_bytes: Callable[..., float] | None = None,
         flops: Callable[..., float] | None = None,
+        workspace: Callable[..., float] | None = None,
         inputs: Callable[..., list[Any]] | None = None,
         fixed: tuple[str, ...] = (),
         tolerance: Mapping[str, float] | None = None,
@@ -112,7 +113,7 @@ class Op:
         self.differentiable = differentiable
         self.fixed, self.plan, self.file = fixed, plan, file
         self.tolerance, self.tolerance_why = dict(tolerance or {}), tolerance_why
-        self._min_bytes, self._flops, self._inputs = min_bytes, flops, inputs
+        self._min_bytes, self._flops, self._workspace, self._inputs = min_bytes, flops, workspace, inputs
         self._reference = reference
         self._implementations: dict[str, Implementation] = {}
         self._complete = file is not None
@@ -153,6 +154,10 @@ class Op:
     def flops(self, dims: Mapping[str, int]) -> float | None:
         """Floating operations that any implementation must do, None where not declared."""
         return None if self._flops is None else self._flops(**dims)
+
+    def resident_bytes(self, dims: Mapping[str, int], itemsize: int) -> float:
+        """Inputs, outputs and the reference's declared `workspace` (in elements): what must fit before a case is tried."""
+        return self.min_bytes(dims, itemsize) + (0 if self._workspace is None else self._workspace(**dims) * itemsize)
 
     def make_inputs(self, dims: Mapping[str, int]) -> list[Any]:
         """Fresh tensors of these sizes, on torch's default device, in its default element type. Needs torch."""
