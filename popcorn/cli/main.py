@@ -23,7 +23,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "eval": Command("popcorn.cli.eval", "evaluate_file", "Judge a kernel file, measure it, and print its card."),
     "agent": Command("popcorn.cli.agent", "agent", "Let a model write a kernel with tools, and judge it."),
-    "search": Command("popcorn.cli.search", "app", "Evolve kernels of a problem: models or scripted mutators."),
+    "search": Command("popcorn.cli.search", "app", "Evolve kernels: `search PROBLEM` runs one."),
     "adopt": Command("popcorn.cli.adopt", "adopt_run", "Make a kernel that was found an implementation of an op."),
     "mcp": Command("popcorn.cli.mcp", "serve_mcp", "Offer the agents' tools to a coding agent, over MCP."),
     "demo": Command("popcorn.cli.demo", "demo", "Judge honest kernels and two cheats on this machine."),
