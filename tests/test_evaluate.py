@@ -60,6 +60,9 @@ def slower(tmp_path_factory) -> Problem:
 def judge(bench: Bench, folder: Path):
     """Evaluates and checks what holds for every record: it is in the store, it loads again, no speed without a pass, nobody is left."""
 
+    if not STANDING:
+        STANDING.update(p.pid for p in psutil.Process().children() if p.pid != bench.nursery._process.pid)
+
     def run(source: str, name: str | Problem = "row_softmax", language: str = "torch", file: str = "candidate.py", **settings) -> Record:
         chosen = problem(name) if isinstance(name, str) else name
         request = Request(
@@ -75,12 +78,18 @@ def judge(bench: Bench, folder: Path):
     return run
 
 
+STANDING: set[int] = set()
+"""Children of this process before the first evaluation here."""
+
+
 def left_over(bench: Bench, within_s: float = 3.0) -> list[str]:
-    """Processes of this test run beside the zygote, after a moment to go."""
+    """Processes of this test run beside the zygote, after a moment to go. Not those of a browser that other tests left open."""
     zygote = bench.nursery._process.pid
     end = time.monotonic() + within_s
     while True:
-        processes = [p for p in psutil.Process().children(recursive=True) if p.pid != zygote and p.status() != psutil.STATUS_ZOMBIE]
+        others = [p for p in psutil.Process().children() if p.pid in STANDING]
+        known = {zygote, *(p.pid for p in others), *(p.pid for other in others for p in other.children(recursive=True))}
+        processes = [p for p in psutil.Process().children(recursive=True) if p.pid not in known and p.status() != psutil.STATUS_ZOMBIE]
         if not processes or time.monotonic() > end:
             return [str(p) for p in processes]
         time.sleep(0.01)
