@@ -196,11 +196,8 @@ def test_results_kept_by_address_are_wrong_or_gain_nothing(judge, slower, timed)
 
 def test_results_kept_by_content_gain_nothing(judge, slower, timed):
     """Every timed call sees contents never seen before: the look-up costs, and memory is counted for a call that works. What it keeps grows
-    into fresh pages, so the parent's batch can be so much slower than the windows that the clock calls it what it is."""
+    into fresh pages, batch after batch; that is nobody's false clock."""
     record = judge(text(BY_CONTENT, init="self.seen = {}"), slower, **timed)
-    if record.verdict.outcome == "cheated":
-        assert record.verdict.violations[0].defence == "clock"
-        return
     assert record.verdict.outcome == "correct", record.verdict.reason
     assert record.measurement.timing.comparison != "faster"
     assert record.measurement.memory.ratio >= 1
