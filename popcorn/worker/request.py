@@ -1,5 +1,7 @@
 """Request: one evaluation as asked for, by a person, an agent, a search or a sweep."""
 
+from typing import Literal
+
 from popcorn.schema.case import Frozen, GradientMode, Layout, Precision
 from popcorn.suites.problems import Problem
 
@@ -46,6 +48,13 @@ class Request(Frozen):
     """Hardware counters where the machine has them."""
     energy: bool = True
     """Energy where the machine can measure it."""
+    sizes: Literal["any", "open", "held_out"] = "any"
+    """Which sizes trials draw where a problem allows others than its own: `held_out` is a quarter that `open` never draws, so that who was judged
+    with `open` again and again meets sizes never seen at the end. `any`: all of them."""
+    track: Literal["any", "custom"] = "any"
+    """`custom`: rejected where, by the census of a call, a library does the work."""
+    static_gate: bool = True
+    """Refuse a text that does what no kernel needs before it is built. False for the audit alone, which shows what holds without reading texts."""
     control: bool = True
     """A/A and planted-slowdown controls in the same run."""
     seed: str | None = None
