@@ -83,6 +83,7 @@ def run(
         shared = shared_bench(bench)
         with ThreadPoolExecutor(max(2, bench.threads)) as pool:
             bench.device_lane.run(lambda: list(pool.map(lambda sample: answer(sample, shared), together)))
+        shared.device_lane.close()
     for sample in samples:
         if f"{sample.kind}/{sample.name}" not in found:
             answer(sample, bench)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from popcorn.audit.battery import Answer, request_of, run
-from popcorn.audit.samples import Sample, read_samples
+from popcorn.audit.samples import read_samples
 from popcorn.errors import HarnessFailure
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.verify.defences.registry import NAMES, switched_off
-from popcorn.worker import comparing, judging, nursery, row, session
 from popcorn.worker import bench as bench_module
+from popcorn.worker import comparing, judging, nursery, row, session
 from popcorn.worker.bench import Bench
 from popcorn.worker.session import Session
 
