@@ -93,13 +93,14 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
         return
     construct(session, candidate, trial, question, "load")
     session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
-    ran = session.ask_candidate(candidate, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}, stage)
+    run = {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}
+    ran = session.ask_candidate(candidate, run, stage, None if trials.passed else session.request.first_call_s)
     first = ran.get("first_call_s")
     if trials.first_call_s is None and isinstance(first, float) and 0 < first < 1e6:
         trials.first_call_s = first
     mutated, views, shared = (told(ran, name) for name in ("mutated", "aliases_input", "shared_output"))
     session.check(stage, "mutation", mutated, where=where)
-    session.check(stage, "aliasing", views, shared, bool(trial["aliases"]), where=where)
+    session.check(stage, "aliasing", views, shared, trial["aliases"], where=where)
     session.check(stage, "flags", ran.get("flags"), where=where)
     session.remarks.update(dict.fromkeys(remarks(ran.get("flags"))))
     trees = ran.get("trees")

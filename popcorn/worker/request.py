@@ -36,6 +36,8 @@ class Request(Frozen):
     """Seconds for taking turns; what comes before and after is extra."""
     timeout_s: float = 60.0
     """Longest that one command to the candidate may take."""
+    first_call_timeout_s: float | None = None
+    """Longest that a process's first call may take, which may tune itself; None: three times `timeout_s`."""
     build_timeout_s: float = 300.0
     """Longest that a build may take."""
     trials: int = 8
@@ -59,3 +61,8 @@ class Request(Frozen):
     """A/A and planted-slowdown controls in the same run."""
     seed: str | None = None
     """Secret seed of an earlier record, to repeat it; None draws a fresh one."""
+
+    @property
+    def first_call_s(self) -> float:
+        """Seconds that a first call has."""
+        return self.first_call_timeout_s or 3 * self.timeout_s

@@ -26,7 +26,7 @@ def test_every_defence_says_what_it_catches_and_what_not() -> None:
 def test_nothing_that_a_process_may_answer_breaks_a_defence(answer: object) -> None:
     exact_type.find(answer)
     mutation.find(answer)
-    aliasing.find(answer, answer, False)
+    aliasing.find(answer, answer, ())
     flags.find(answer)
     flags.remarks(answer)
     clock.find(None, answer, 3)
@@ -60,6 +60,12 @@ def test_less_memory_than_the_outputs_is_a_forgery() -> None:
     assert peak_memory.find(1, 100, False) is not None
     assert peak_memory.find(100, 100, False) is None
     assert peak_memory.find(1, 100, True) is None
+
+
+def test_a_view_is_allowed_in_the_very_outputs_that_are_views_in_the_reference() -> None:
+    assert aliasing.find(["out[0]"], ["out[0]"], ["out[0]"]) is None
+    assert aliasing.find(["out[0]", "out[1]"], [], ["out[0]"]) is not None
+    assert aliasing.find([], ["out[1]"], ["out[0]"]) is not None
 
 
 def test_light_has_a_speed_only_where_data_is_large() -> None:
