@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 MADE := .venv/.made
 
-.PHONY: demo test lint gpu-check bench docs environment clean
+.PHONY: browser demo test lint gpu-check bench docs environment clean
 
 demo: environment
 	@echo "Judging five kernels on this machine: one to three minutes."
 	$(BIN)/popcorn demo
 
-test: environment
+test: environment browser
 	$(BIN)/python -m pytest -m "not gpu"
 
 lint: environment
@@ -25,6 +25,13 @@ bench: environment
 
 docs: environment
 	$(BIN)/python -m popcorn.cli.docs
+
+# the site's tests drive a real browser
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing chromium for the site's tests."; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+		else echo "The site's tests need a browser. Debian: sudo apt-get install chromium"; exit 1; fi; }
 
 environment: $(MADE)
 

@@ -173,11 +173,11 @@ class Standing:
     modes: dict[Mode, int]
     """Planned problems by how they ended."""
     correct_rate: float | None
-    """Correct over planned."""
+    """Share of correct repeats, mean over planned problems."""
     fast_1: float | None
     """fast_p at p = 1."""
     speedup_median: float | None
-    """Over correct, timed problems, the best attempt of each."""
+    """Over correct, timed problems, the median of the repeats of each."""
     speedup: GeometricMean
     sol_median: float | None
     energy_median: float | None
@@ -237,14 +237,20 @@ def _standing(
     key: tuple[str, int], who: tuple[str, str], some: list[Attempt], planned: int, rank: int, pareto: int, problems: int
 ) -> Standing:
     modes = failure_modes(some, planned)
-    best: dict[str, float] = {}
+    speedups: dict[str, list[float]] = {}
+    tried: dict[str, list[bool]] = {}
     for one in some:
         if one.correct and one.speedup is not None:
-            best[one.problem] = max(best.get(one.problem, 0.0), one.speedup)
+            speedups.setdefault(one.problem, []).append(one.speedup)
+        if one.mode not in ("infrastructure", "missing"):
+            tried.setdefault(one.problem, []).append(one.correct)
+    # the middle of the repeats, not the best of them: asking more often must not raise a model
+    typical = [median(values) for values in speedups.values()]
+    rate = sum(sum(ended) / len(ended) for ended in tried.values()) / planned if planned else None
     fit = [one for one in some if one.correct]
     return Standing(
-        *key, *who, rank, pareto, problems, planned, modes, modes["correct"] / planned if planned else None, fast_p(some, planned),
-        _median(best.values()), geometric_mean(list(best.values()), planned), _median(one.sol for one in fit),
+        *key, *who, rank, pareto, problems, planned, modes, rate, fast_p(some, planned),
+        _median(typical), geometric_mean(typical, planned), _median(one.sol for one in fit),
         _median(one.energy_ratio for one in fit), _total(one.tokens for one in some), _total(one.cost_usd for one in some),
         _total(one.gpu_s for one in some),
     )  # fmt: skip

@@ -63,7 +63,7 @@ class External:
         if final:
             kept = self.workbench.submitted
             update |= {"ended_by": "submit", "submitted_by": "model", "finished": _now()}
-        if kept is not None:
+        if kept is not None and self.run.ended_by is None:  # what was submitted stays what it is
             update |= {"candidate": kept.source, "record_id": kept.record_id, "outcome": kept.outcome, "speedup": kept.speedup}
         self.run = Run.model_validate((self.run.model_copy(update=update)).model_dump())
         self.journal.add("turn", index=turn.index, turn=turn.model_dump(mode="json"))
@@ -78,7 +78,10 @@ async def watch(
     sizes: dict[Path, tuple[int, int]] = {}
     while not stop():
         for path in list(_kernels(folder)):
-            state = path.stat()
+            try:
+                state = path.stat()
+            except FileNotFoundError:  # gone since it was listed
+                continue
             now = (state.st_mtime_ns, state.st_size)
             if sizes.get(path) != now:
                 sizes[path] = now

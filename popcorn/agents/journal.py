@@ -56,7 +56,15 @@ class Journal:
                 found.append(json.loads(line))
             except ValueError:  # mend() has set a torn line aside; anything else is no line of ours
                 continue
-        return [line for line in found if isinstance(line, dict)]
+        lines = [line for line in found if isinstance(line, dict)]
+        # a run that its provider broke off is not over: what was settled for it then is settled again when it is
+        last = max((index for index, line in enumerate(lines) if _broken_off(line)), default=-1)
+        return [line for index, line in enumerate(lines) if index > last or line.get("kind") not in ("end", "submit")]
+
+
+def _broken_off(line: dict[str, Any]) -> bool:
+    run = line.get("run")
+    return line.get("kind") == "end" and isinstance(run, dict) and run.get("ended_by") == "error"
 
 
 def read_run(folder: Path) -> Run | None:

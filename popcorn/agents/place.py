@@ -71,11 +71,19 @@ class Place:
 
 
 def devices_needed(problem: Problem) -> int:
-    """`DEVICES` as the problem's file declares it, read without running it; 1 where it says nothing."""
+    """`RANKS` or `DEVICES` as the problem's file declares it, read without running it; 1 where it says nothing."""
     for node in ast.parse(problem.source).body:
-        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == "DEVICES" for target in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id in ("DEVICES", "RANKS") for target in node.targets
+        ):
             value = ast.literal_eval(node.value)
-            return value if isinstance(value, int) else 1
+            return (
+                int(value)
+                if isinstance(value, int)
+                else max((int(one) for one in value), default=1)
+                if isinstance(value, tuple | list)
+                else 1
+            )
     return 1
 
 

@@ -83,12 +83,25 @@ def slim(output: ModelOutput) -> tuple[ModelOutput, dict[str, int]]:
         call.function = str(call.function)[:100]
     message.tool_calls = calls or None
     if isinstance(message.content, str):
-        message.content = message.content[:MAX_TEXT]
+        message.content = _sound(message.content[:MAX_TEXT])
     else:
         for part in message.content:
-            if isinstance(part, ContentText) and len(part.text) > MAX_TEXT:
-                part.text = part.text[:MAX_TEXT]
+            if isinstance(part, ContentText):
+                part.text = _sound(part.text[:MAX_TEXT])
+            elif isinstance(part, ContentReasoning):
+                part.reasoning = _sound(part.reasoning)
     return output, oversize
+
+
+def _sound(value: Any) -> Any:
+    """The same with half characters (lone surrogates, which no file takes) replaced, however deep they lie."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_sound(one) for one in value]
+    if isinstance(value, dict):
+        return {_sound(str(name)): _sound(one) for name, one in value.items()}
+    return value
 
 
 def _slim(arguments: Any) -> tuple[dict[str, Any], int]:
@@ -106,5 +119,5 @@ def _slim(arguments: Any) -> tuple[dict[str, Any], int]:
         if size > MAX_KERNEL_BYTES:
             largest = max(largest, size)
             value = f"{str(value)[:_HEAD]}\n… cut: {size:,} bytes in all"
-        kept[str(name)[:100]] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        kept[_sound(str(name)[:100])] = _sound(value)
     return kept, largest

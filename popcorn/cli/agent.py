@@ -57,7 +57,7 @@ def agent(
     found, row, chosen = find_problem(problem), find_model(model, models), find_tier(tier, tiers)
     own = Budget.of(chosen)
     spend = Budget(
-        turns or own.turns, own.tool_calls if tool_calls is None else tool_calls, tokens or own.tokens, dollars or own.cost_usd, seconds or own.wall_s
+        own.turns if turns is None else turns, own.tool_calls if tool_calls is None else tool_calls, own.tokens if tokens is None else tokens, own.cost_usd if dollars is None else dollars, own.wall_s if seconds is None else seconds
     )  # fmt: skip
     place = open_place(device)
     try:

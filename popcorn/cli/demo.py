@@ -73,10 +73,10 @@ def request_of(sample: Sample, device: str, budget_s: float, gpu: bool) -> Reque
 
 
 def as_expected(sample: Sample, record: Record) -> bool:
-    """Honest and correct, or a cheat and caught. A fault of ours is neither."""
+    """Honest and correct, or a cheat and named as one."""
     if sample.honest:
         return record.verdict.correct
-    return not record.verdict.correct and record.verdict.outcome != "harness_error"
+    return record.verdict.outcome == "cheated"
 
 
 def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:

@@ -35,7 +35,7 @@ app.command("export")(export_command)
 @app.command("list")
 def list_command(
     variant: Annotated[str | None, typer.Option(help="popcorn (sizes drawn per trial) or original (fixed sizes)")] = None,
-    level: Annotated[int | None, typer.Option(help="1 operators, 2 fused operators, 3 blocks, 4 models")] = None,
+    level: Annotated[int | None, typer.Option(min=1, max=4, help="1 operators, 2 fused operators, 3 blocks, 4 models")] = None,
     suite: Annotated[str | None, typer.Option(help="an imported suite in place of those that ship")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
 ) -> None:
@@ -72,7 +72,14 @@ def show_command(
     if as_json:
         typer.echo(
             json.dumps(
-                {**_row(found), "bounds": bounds, "settings": settings(found), "statement": statement(found)}, indent=1, ensure_ascii=False
+                {
+                    **_row(found),
+                    "bounds": bounds,
+                    "settings": [{"name": one["name"], "gradient": one["gradient"]} for one in settings(found)],
+                    "statement": statement(found),
+                },
+                indent=1,
+                ensure_ascii=False,
             )
         )
         return

@@ -75,12 +75,12 @@ def _levels(problems: Sequence[Problem]) -> str:
     lines = [
         "## By level",
         "",
-        f"Bounds are those of float32 without tensor cores on one {DEVICE}, from declared bytes and flops at full size.",
+        f"Bounds are those of float32 without tensor cores, and of bfloat16 with them, on one {DEVICE}, from declared bytes and flops at full size.",
         "",
     ]
     lines += [
-        "| variant | level | problems | memory | compute | latency | with gradients | settings |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "| variant | level | problems | float32: memory · compute · latency | bfloat16: the same | with gradients | settings |",
+        "|---|---|---:|---:|---:|---:|---:|",
     ]
     for variant in VARIANTS:
         for level in sorted({one.level or 0 for one in problems if one.variant == variant}):

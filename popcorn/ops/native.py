@@ -20,17 +20,13 @@ from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
 from popcorn.ops.registry import find_op
-from popcorn.ops.traced import traced
+from popcorn.ops.traced import Outputs, traced
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
 from popcorn.toolchain.native_module import DTYPE_CODES
 
 ROWS = Path(__file__).parent / "include" / "popcorn_rows.h"
 PRECISIONS = ("float64", "float32", "bfloat16", "float16")
-
-OutputSpec = tuple[Sequence[int], torch.dtype]
-Outputs = Callable[..., Sequence[OutputSpec]]
-"""Inputs and scalars → shape and dtype of each output."""
 
 
 class _Tensor(ctypes.Structure):

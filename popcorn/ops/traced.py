@@ -1,18 +1,35 @@
-"""A native op as torch.compile sees it: a custom operator with shapes that can be traced, and a backward that is one, too. Needs torch."""
+"""A native op, in C++ or Triton, as torch.compile sees it: a custom operator with shapes that can be traced, and a backward that is one, too. Needs torch."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from popcorn.ops.signature import Signature
 
-if TYPE_CHECKING:
-    from popcorn.ops.native import Kernel
+OutputSpec = tuple[Sequence[int], torch.dtype]
+Outputs = Callable[..., Sequence[OutputSpec]]
+"""Inputs and scalars → shape and dtype of each output."""
 
 
-def traced(name: str, signature: Signature, kernel: "Kernel") -> Callable[..., Any]:
+class Kernel(Protocol):
+    """What carries an op out, in C++ or in Triton."""
+
+    @property
+    def outputs(self) -> Outputs: ...
+
+    @property
+    def differentiable(self) -> bool: ...
+
+    def forward(self, tensors: Sequence[Tensor], scalars: Sequence[float]) -> tuple[Tensor, ...]:
+        """New outputs."""
+
+    def backward(self, tensors: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor | None]:
+        """The gradient of every floating input; None for an index."""
+
+
+def traced(name: str, signature: Signature, kernel: Kernel) -> Callable[..., Any]:
     """The operator `popcorn::<name>` behind a call that takes the op's arguments: tensors first, then scalars."""
     tensors = len(signature.inputs)
 

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 _COLUMNS = """id, problem, problem_hash, implementation, candidate_hash, language, name, case_id, case_precision, case_gradient,
 machine_device_id, machine_device_name, outcome, outcome_group, verdict_reason, time_s, low_s, high_s, baseline_time_s, speedup, speedup_low,
-speedup_high, speedup_compiled, comparison, control_fit, sol, sol_source, bound, energy_j, energy_ratio, memory_ratio, launches_fusion_ratio,
+speedup_high, speedup_compiled, comparison, control_fit, sol, roofline_sol_model, sol_source, bound, energy_j, energy_ratio, memory_ratio, launches_fusion_ratio,
 device_lane_run_s, made, judgement, judgement_evidence"""
 EVALUATIONS = f"SELECT {_COLUMNS} FROM records WHERE kind = 'evaluation' ORDER BY made DESC, id"
 REFERENCES = """SELECT problem, problem_hash, arg_max(reference, made) AS reference, max(made) AS made FROM records
@@ -111,7 +111,8 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
     for source in sources:
         asked = tables[source.label]
         rows = [{**row, "store": source.label} for row in asked.ask(EVALUATIONS).dicts()]
-        found.evaluations += rows
+        seen = {row["id"] for row in found.evaluations}
+        found.evaluations += [row for row in rows if row["id"] not in seen]  # stores that were merged share records
         for row in asked.ask(REFERENCES).dicts():
             found.references.setdefault(row["problem"], row)
         for row in asked.ask(OP_COUNTS).dicts():
@@ -119,7 +120,9 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
             known["cases"] += row["cases"]
             known["correct"] += row["correct"]
         if source.runs is not None and source.runs.is_dir():
-            found.runs += _read_runs(source, {row["id"]: row for row in rows}, found.warnings)
+            read = {one.run.id for one in found.runs}
+            runs = _read_runs(source, {row["id"]: row for row in rows}, found.warnings)
+            found.runs += [one for one in runs if one.run.id not in read]
         if source.searches is not None and source.searches.is_dir():
             found.searches += read_searches(source.searches, found.warnings)
         if isinstance(source.tables, Store):
@@ -150,10 +153,12 @@ def attempt_of(one: RunRow, repeat: int = 0) -> Attempt:
     run, row = one.run, one.record or {}
     variant, level = place_of(run.problem)
     good = one.mode == "correct"
+    fit = good and row.get("control_fit") is not False
     device_s = row.get("device_lane_run_s")
     return Attempt(
         model=run.model, tier=run.tier, variant=variant, level=level, problem=run.problem, mode=one.mode or "missing", repeat=repeat, run=run.id,
-        speedup=row.get("speedup") if good else None, sol=row.get("sol") if good else None,
+        # a figure whose controls failed ranks nowhere; counters and the model are never mixed in one rank
+        speedup=row.get("speedup") if fit else None, sol=row.get("roofline_sol_model") if fit else None,
         energy_ratio=row.get("energy_ratio") if good else None, tokens=run.tokens.total, cost_usd=run.cost_usd,
         gpu_s=device_s if one.tool_s is None else one.tool_s,
     )  # fmt: skip
@@ -170,19 +175,25 @@ def _read_runs(source: Source, rows: dict[str, Row], warnings: list[str]) -> Ite
         row = rows.get(run.record_id or "")
         if row is not None:
             row["run"] = run.id
-        worked = [call.run_s for turn in run.turns for call in turn.calls if call.run_s is not None]
+        worked = [call.run_s for turn in run.turns for call in turn.calls if call.run_s is not None and call.tool not in _BUILDERS]
         slim = run.model_copy(update={"turns": (), "prompt": None, "reference": None, "candidate": None})
         status = path.stat()
         stamp = f"{status.st_mtime_ns}/{status.st_size}"
         yield RunRow(source.label, path, stamp, slim, len(run.turns), sum(worked) if worked else None, row, mode_of_run(run, row))
 
 
+_BUILDERS = ("compile_kernel", "disassemble_kernel")
+"""Tools that work in the build lane, not on the device."""
+
+
 def mode_of_run(run: Run, row: Row | None) -> Mode | None:
     """How a run ended; None while it is at work. A run that the provider or the machine broke off is nobody's failure."""
-    if row is not None:
-        return mode_of(row["outcome"], row["judgement"])
     if run.ended_by is None:
         return None
+    if row is not None:
+        return mode_of(row["outcome"], row["judgement"])
+    if run.record_id is not None:
+        return "infrastructure"  # its record lies in a store that was not given
     return {"error": "infrastructure", "stopped": "missing"}.get(run.ended_by, "error")  # type: ignore[return-value]
 
 

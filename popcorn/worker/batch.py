@@ -79,6 +79,7 @@ def _batch(launch: "Launch", side: str, calls: int, call: bool = True) -> float:
         trees = reply.get("trees")
         if not isinstance(trees, list) or len(trees) != calls:
             raise Refused("runtime_error", OUT_OF_FORM, "timing")
+        launch.taken.timed_calls += calls
         chosen = launch.draw(calls, "batch", launch.batches_made)
         judge_results(session, launch.trials, launch.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
     return wall_s / calls

@@ -77,7 +77,9 @@ class Bench:
         child = self.nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
-        caches = private_caches(self.cache / "private", candidate_hash or "trusted")
+        # what is not trusted never shares a cache with what is
+        own = candidate_hash or ("stranger" if role == "stranger" else "trusted")
+        caches = private_caches(self.cache / "private", own)
         env = {"TMPDIR": str(private), "HOME": str(private), **caches}
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
@@ -85,8 +87,8 @@ class Bench:
         threads = len(os.sched_getaffinity(0)) if role == "oracle" and not self.cuda else self.threads
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": threads, "cores": self.cores, "device": self.device,
-            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / (candidate_hash or "trusted") / "nvrtc"),
-            "readable": [str(shared / "in"), str(self.builds.folder)], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / candidate_hash)],
+            "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / own / "nvrtc"),
+            "readable": [str(shared / "in"), str(self.builds.folder)], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / own)],
         }  # fmt: skip
         try:
             child.missing = tuple(child.ask(introduction, timeout_s=60)["missing"])

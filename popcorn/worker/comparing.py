@@ -212,8 +212,7 @@ class Launch:
         return self.session.ask_candidate(child, message, "timing")
 
     def close(self) -> None:
-        for child in {id(child): child for child in self.children.values()}.values():
-            self.session.end(child)
+        self.session.end(*{id(child): child for child in self.children.values()}.values())
 
 
 def construct_reference(session: Session, child: Child, trial: dict[str, Any], question: dict[str, Any]) -> None:

@@ -20,7 +20,8 @@ def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store)
     if baseline is None:
         session.progress("torch.compile's baseline, once for this problem on this machine")
         baseline = _measure(session, trials)
-        store.append(baseline)
+        if baseline.verdict.outcome != "harness_error":
+            store.append(baseline)
     measured = baseline.measurement.timing
     if measured is None:
         return timing.model_copy(update={"compiled_reason": baseline.verdict.reason})
@@ -56,9 +57,7 @@ def _measure(session: Session, trials: Trials) -> Record:
     except Refused as refused:
         verdict, measurement = refused.verdict(), Measurement()
     except HarnessFailure as failure:
-        # torch.compile itself fell over: that is an answer about torch.compile, not about us
-        verdict, measurement = (
-            Verdict(outcome="runtime_error", reason=f"torch.compile fails: {failure}"[:1000], stage="load"),
-            Measurement(),
-        )
+        # torch.compile fell over, or its process was ended from outside: told here, and tried again another time
+        verdict = Verdict(outcome="harness_error", reason=f"torch.compile fails: {failure}"[:1000], stage="load")
+        measurement = Measurement()
     return make_record(session, "baseline", subject, verdict, Build(), measurement, {}, None)

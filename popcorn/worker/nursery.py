@@ -287,6 +287,8 @@ def scrubbed_environment(threads: int) -> dict[str, str]:
     # in a header that is compiled anew by every process there is nothing to win, and it takes six seconds
     kept["TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS"] = "0"
     kept["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # a CUDA context with four hardware queues instead of eight takes 25 ms less to make, for every side alike; four streams still run at once
+    kept["CUDA_DEVICE_MAX_CONNECTIONS"] = "4"
     kept["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # is_available() must not initialise CUDA before the fork
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     package = str(Path(__file__).resolve().parents[2])

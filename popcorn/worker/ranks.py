@@ -93,6 +93,7 @@ def _run(problem: Problem, candidate: str | None, world: int, device: str, folde
         (home / "got").mkdir(parents=True)
         shutil.move(folder / f"trusted{launch}" / "given", home / "given")
         (home / "candidate.py").write_text(candidate, encoding="utf-8")
+        (folder / f"trusted{launch}" / "job.json").unlink()  # it tells the inputs' seeds, and has served
         with _away(folder / f"trusted{launch}" / "truth"):
             told = {name: job[name] for name in ("world", "device", "calls", "threads", "trials")}
             failed, took = _launch({**told, "do": "candidate"}, home, timeout_s)

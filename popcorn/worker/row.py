@@ -60,6 +60,7 @@ def _row(launch: "Launch", side: str, count: int, outbox: dict[str, Any]) -> flo
     if not bench.cuda:
         wall_s = max(1e-9, wall_s - census.waited_s())  # as in a batch
     if side == CANDIDATE:
+        launch.taken.timed_calls += 1  # of a row one result is handed over
         question = launch.questions[(count - 1) % len(launch.questions)]
         judge_results(launch.session, launch.trials, launch.taken, [question], told(reply, "trees", "timing"))
     return wall_s

@@ -6,6 +6,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -269,17 +270,17 @@ class Session:
         self._folders.append(self.bench.new_folder(name))
         return self._folders[-1]
 
-    def end(self, child: Child) -> None:
-        """End one child now."""
-        child.kill()
-        if child in self._children:
-            self._children.remove(child)
+    def end(self, *children: Child) -> None:
+        """End these children now, at once: a GPU's context takes a tenth of a second to go."""
+        if children:
+            with ThreadPoolExecutor(len(children)) as pool:
+                list(pool.map(Child.kill, children))
+        self._children = [child for child in self._children if child not in children]
 
     def close(self) -> None:
         """End every child of this evaluation and remove its files."""
-        for child in list(self._children):
-            with contextlib.suppress(Exception):
-                child.kill()
+        with contextlib.suppress(Exception):
+            self.end(*self._children)
         self._children.clear()
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)

@@ -16,8 +16,8 @@ from popcorn.errors import HarnessFailure
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.verify.defences.registry import NAMES, switched_off
-from popcorn.worker import bench as bench_module
 from popcorn.worker import batch, comparing, judging, nursery, row, session
+from popcorn.worker import bench as bench_module
 from popcorn.worker.bench import Bench
 from popcorn.worker.session import Session
 

@@ -1,0 +1,98 @@
+"""Log-sum-exp in Triton. Needs torch and triton.
+
+Bound by memory, in half precision nearly by exponentials as well. Forward: x read once, R·D elements; short rows several to a program,
+longer ones in steps with a largest value and a sum for each thread (`online`). Backward: x read, dx written, 2·R·D, from the answer kept in
+float32; element-wise, so any length runs at the speed of a copy.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from popcorn.ops.gpu import gpu
+from popcorn.ops.launching import Launcher
+from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
+from popcorn.ops.tiles import as_rows, power_of_two, tile_of
+
+LANGUAGE = "triton"
+IN_REGISTERS = 8192
+"""Longest row that is held at once; a longer one is gone along, which needs no more than one reading either."""
+
+
+@triton.jit
+def _forward_rows(x, y, exact, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    column = tl.arange(0, BLOCK)[None, :]
+    inside = (row < rows) & (column < width)
+    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
+    top = tl.maximum(tl.max(v, 1), -3.3895314e38)
+    answer = log_of(top, tl.sum(tl.exp(v - top[:, None]), 1))
+    lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    tl.store(y + lane, answer.to(y.dtype.element_ty), mask=lane < rows)
+    tl.store(exact + lane, answer, mask=lane < rows)
+
+
+@triton.jit
+def _forward_long(x, y, exact, width, step, BLOCK: tl.constexpr, LANES: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    top, total = largest_and_sum(x + row * step, width, BLOCK, LANES)
+    answer = log_of(top, total)
+    tl.store(y + row, answer.to(y.dtype.element_ty))
+    tl.store(exact + row, answer)
+
+
+@triton.jit
+def _backward_rows(x, exact, dy, dx, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    # dx = exp(x − logsumexp) dy
+    blocks = tl.cdiv(width, BLOCK)
+    row = tl.program_id(0) // blocks * ROWS + tl.arange(0, ROWS)
+    column = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)[None, :]
+    answer = tl.load(exact + row, mask=row < rows, other=0.0)[:, None]
+    g = tl.load(dy + row, mask=row < rows, other=0.0).to(tl.float32)[:, None]
+    row = row[:, None]
+    inside = (row < rows) & (column < width)
+    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=0.0).to(tl.float32)
+    tl.store(dx + row.to(tl.int64) * width + column, (tl.exp(v - answer) * g).to(dx.dtype.element_ty), mask=inside)
+
+
+_launch_forward, _launch_forward_long = Launcher(_forward_rows), Launcher(_forward_long)
+_launch_backward = Launcher(_backward_rows)
+
+
+def _forward(tensors: Any, scalars: Any) -> Any:
+    (x,) = tensors
+    width = x.shape[-1]
+    rows = x.numel() // width
+    y = torch.empty(x.shape[:-1], dtype=x.dtype, device=x.device)
+    exact = y if x.dtype == torch.float32 else torch.empty(x.shape[:-1], dtype=torch.float32, device=x.device)
+    given, step = as_rows(x, width)
+    if width <= IN_REGISTERS:
+        tile = tile_of(width)
+        _launch_forward(-(-rows // tile.rows), (given, y, exact), (rows, width, step), tile[:2], tile.warps)
+    else:
+        _launch_forward_long(rows, (given, y, exact), (width, step), (LONG_BLOCK, lanes_of(x.element_size())), LONG_WARPS)
+    return (y,), (exact,)
+
+
+def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
+    (x,) = tensors
+    width = x.shape[-1]
+    rows = x.numel() // width
+    given, step = as_rows(x, width)
+    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    block = min(2048, max(16, power_of_two(width)))
+    height = 2048 // block
+    programs = -(-rows // height) * -(-width // block)
+    _launch_backward(programs, (given, kept[0], cotangents[0].contiguous(), dx), (rows, width, step), (height, block), 4)
+    return [dx]
+
+
+_call, accepts, SOURCE, traced = gpu(__file__, _forward, _backward, lambda x: [(x.shape[:-1], x.dtype)])
+
+
+def run(x: Tensor) -> Any:
+    """As the reference."""
+    return _call((x,), ())

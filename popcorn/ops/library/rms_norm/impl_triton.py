@@ -1,0 +1,99 @@
+"""RMS norm in Triton. Needs torch and triton.
+
+Bound by memory. Forward: x read, y written, 2·R·D elements; a program holds whole rows in registers, so x is read once. Backward: x and dy
+read, dx written, 3·R·D; 1 / rms is made again from the row that is in registers anyway, so nothing is kept from the forward pass. The
+weight's gradient is summed in registers by programs that stay (as many as run at once), then over programs: deterministic, and its
+traffic (programs · D · 8 bytes) stays in L2.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from popcorn.ops.gpu import at_most, gpu
+from popcorn.ops.launching import Launcher
+from popcorn.ops.sums import add_programs
+from popcorn.ops.tiles import WIDEST, as_rows, persistent, tile_of
+
+LANGUAGE = "triton"
+
+
+@triton.jit
+def _forward_rows(x, weight, y, rows, width, step, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    column = tl.arange(0, BLOCK)[None, :]
+    inside = (row < rows) & (column < width)
+    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=0.0).to(tl.float32)
+    w = tl.load(weight + column, mask=column < width, other=0.0, eviction_policy="evict_last").to(tl.float32)
+    scale = tl.rsqrt(tl.sum(v * v, 1) / width + eps)
+    out = v * scale[:, None] * w
+    tl.store(y + row.to(tl.int64) * width + column, out.to(y.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def _backward_rows(
+    x, weight, dy, dx, partial, rows, width, x_step, dy_step, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr, WEIGHT: tl.constexpr
+):
+    # g = dy · weight, s = 1 / rms: dx = s (g − x s² mean(g x)), dweight = Σ dy x s
+    column = tl.arange(0, BLOCK)[None, :]
+    if BLOCK <= 4096:
+        w = tl.load(weight + column, mask=column < width, other=0.0).to(tl.float32)
+    total = tl.zeros([ROWS, BLOCK], tl.float32)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
+        row = tile * ROWS + tl.arange(0, ROWS)[:, None]
+        inside = (row < rows) & (column < width)
+        v = tl.load(x + row.to(tl.int64) * x_step + column, mask=inside, other=0.0).to(tl.float32)
+        g = tl.load(dy + row.to(tl.int64) * dy_step + column, mask=inside, other=0.0).to(tl.float32)
+        if BLOCK > 4096:  # read again for each row: registers are what a long row lacks
+            w = tl.load(weight + column, mask=column < width, other=0.0, eviction_policy="evict_last").to(tl.float32)
+        s = tl.rsqrt(tl.sum(v * v, 1) / width + eps)[:, None]
+        unit = v * s
+        along = (tl.sum(g * w * unit, 1) / width)[:, None]
+        out = s * (g * w - unit * along)
+        tl.store(dx + row.to(tl.int64) * width + column, out.to(dx.dtype.element_ty), mask=inside)
+        if WEIGHT:
+            total += g * unit
+    if WEIGHT:
+        lane = tl.arange(0, BLOCK)
+        tl.store(partial + tl.program_id(0) * width + lane, tl.sum(total, 0), mask=lane < width)
+
+
+_launch_forward = Launcher(_forward_rows)
+_launch_backward = Launcher(_backward_rows)
+
+
+def _forward(tensors: Any, scalars: Any) -> Any:
+    x, weight = tensors
+    width = x.shape[-1]
+    rows = x.numel() // width
+    tile = tile_of(width)
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    given, step = as_rows(x, width)
+    _launch_forward(-(-rows // tile.rows), (given, weight.contiguous(), y), (rows, width, step, scalars[0]), tile[:2], tile.warps)
+    return (y,), ()
+
+
+def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
+    x, weight = tensors
+    width = x.shape[-1]
+    rows = x.numel() // width
+    tile = tile_of(width)
+    given, x_step = as_rows(x, width)
+    dy, dy_step = as_rows(cotangents[0], width)
+    programs = persistent(-(-rows // tile.rows), tile.warps, x.get_device())
+    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    partial = torch.empty((programs, width), dtype=torch.float32, device=x.device) if needed[1] else dx
+    numbers = (rows, width, x_step, dy_step, scalars[0])
+    _launch_backward(programs, (given, weight.contiguous(), dy, dx, partial), numbers, (*tile[:2], bool(needed[1])), tile.warps)
+    return [dx, add_programs(partial, weight.dtype) if needed[1] else None]
+
+
+_call, accepts, SOURCE, traced = gpu(__file__, _forward, _backward, lambda x, weight, eps: [(x.shape, x.dtype)], at_most("D", WIDEST))
+
+
+def run(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Any:
+    """As the reference."""
+    return _call((x, weight), (eps,))

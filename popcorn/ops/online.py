@@ -1,0 +1,38 @@
+"""Largest value and sum of exponentials of a long row in one reading, as device functions of Triton kernels. Needs torch and triton.
+
+Every group of LANES neighbours, which one thread holds, keeps a largest value and a sum of its own, so no step waits for other threads and
+each element costs little more than one exponential: at two bytes an element, a second one would already be what bounds the kernel.
+"""
+
+import triton
+import triton.language as tl
+
+LONG_BLOCK = 8192
+"""Elements of a step along a long row."""
+LONG_WARPS = 16
+
+
+@triton.jit
+def largest_and_sum(row, width, BLOCK: tl.constexpr, LANES: tl.constexpr):
+    """(m, Σ exp(v − m)) over `width` elements at `row`; m is the lowest finite number where all are −inf."""
+    offset = tl.arange(0, BLOCK // LANES)[:, None] * LANES + tl.arange(0, LANES)[None, :]
+    top = tl.full([BLOCK // LANES], -3.3895314e38, tl.float32)
+    total = tl.zeros([BLOCK // LANES], tl.float32)
+    for start in range(0, width, BLOCK):
+        v = tl.load(row + start + offset, mask=start + offset < width, other=-float("inf")).to(tl.float32)
+        higher = tl.maximum(top, tl.max(v, 1))
+        total = total * tl.exp(top - higher) + tl.sum(tl.exp(v - higher[:, None]), 1)
+        top = higher
+    m = tl.max(top, 0)
+    return m, tl.sum(total * tl.exp(top - m), 0)
+
+
+@triton.jit
+def log_of(m, total):
+    """log Σ exp from the largest value and the sum about it; +inf where that is the largest."""
+    return tl.where(m == float("inf"), m, m + tl.log(total))
+
+
+def lanes_of(itemsize: int) -> int:
+    """Neighbours that one load of 16 bytes brings."""
+    return 16 // itemsize

@@ -1,0 +1,64 @@
+"""Last steps of sums that many GPU programs share: fixed order, no atomics, so the same bits every time. Needs torch and triton."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from popcorn.ops.launching import Launcher
+from popcorn.ops.tiles import power_of_two
+
+_COLUMNS, _DEEP = 32, 128
+_LONGEST = 16384
+
+
+@triton.jit
+def _add_programs(partial, out, programs, width, DEEP: tl.constexpr, COLUMNS: tl.constexpr):
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    deep = tl.arange(0, DEEP)[:, None]
+    total = tl.zeros([DEEP, COLUMNS], tl.float32)
+    for start in range(0, programs, DEEP):
+        inside = (start + deep < programs) & (column < width)
+        total += tl.load(partial + (start + deep) * width + column, mask=inside, other=0.0)
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    tl.store(out + column, tl.sum(total, 0).to(out.dtype.element_ty), mask=column < width)
+
+
+@triton.jit
+def _mean(sums, counts, out, count, parts, whole, COUNTED: tl.constexpr, BLOCK: tl.constexpr):
+    lane = tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.float32)
+    number = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, parts, BLOCK):
+        inside = start + lane < parts
+        total += tl.load(sums + start + lane, mask=inside, other=0.0)
+        if COUNTED:
+            number += tl.load(counts + start + lane, mask=inside, other=0.0)
+    if COUNTED:
+        all_counted = tl.sum(number, 0)
+        tl.store(count, all_counted)
+        tl.store(out, (tl.sum(total, 0) / all_counted).to(out.dtype.element_ty))
+    else:
+        tl.store(out, (tl.sum(total, 0) / whole).to(out.dtype.element_ty))
+
+
+_launch_add = Launcher(_add_programs)
+_launch_mean = Launcher(_mean)
+
+
+def add_programs(partial: Tensor, dtype: torch.dtype) -> Tensor:
+    """partial (P, D) in float32, a row from each program → their sum (D) in `dtype`."""
+    programs, width = partial.shape
+    out = torch.empty((width,), dtype=dtype, device=partial.device)
+    _launch_add(-(-width // _COLUMNS), (partial, out), (programs, width), (_DEEP, _COLUMNS), 4)
+    return out
+
+
+def mean_of(sums: Tensor, dtype: torch.dtype, whole: int = 1, counts: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Sum of `sums` (P) over `whole`, or over the sum of `counts` (P): (scalar in `dtype`, the count as a float32 tensor where counted)."""
+    out = torch.empty((), dtype=dtype, device=sums.device)
+    count = out if counts is None else torch.empty((), dtype=torch.float32, device=sums.device)
+    block = min(_LONGEST, max(128, power_of_two(sums.numel())))
+    tensors = (sums, sums if counts is None else counts, out, count)
+    _launch_mean(1, tensors, (sums.numel(), float(whole)), (counts is not None, block), min(32, max(4, block // 512)))
+    return out, count

@@ -1,0 +1,78 @@
+"""How rows are cut into tiles for GPU programs. Needs torch; knows no kernel.
+
+A program holds a tile of `rows` x `block` elements in registers, 16 a thread where the row allows it: two loads of 16 bytes a tensor in
+half precision, four in float32. So many programs fit on a multiprocessor that the loads of some hide the arithmetic of others.
+"""
+
+import functools
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+PER_THREAD = 16
+LEAST = 4096
+"""Elements of a tile of short rows."""
+WIDEST = 32768
+"""Longest row held in registers: 32 elements a thread of the largest program."""
+
+
+class Tile(NamedTuple):
+    """What one program holds."""
+
+    rows: int
+    block: int
+    warps: int
+
+
+@functools.lru_cache(4096)
+def power_of_two(number: int) -> int:
+    """The next one at or above."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+@functools.lru_cache(4096)
+def tile_of(width: int, least: int = LEAST) -> Tile:
+    """Whole rows of `width` elements, several of them when they are short."""
+    block = max(16, power_of_two(width))
+    rows = max(1, least // block)
+    return Tile(rows, block, min(32, max(4, rows * block // (32 * PER_THREAD))))
+
+
+@functools.lru_cache(64)
+def processors(device: int) -> int:
+    """Multiprocessors of a GPU; 2 where there is none, in Triton's interpreter."""
+    return int(torch.cuda.get_device_properties(device).multi_processor_count) if device >= 0 else 2
+
+
+@functools.lru_cache(4096)
+def persistent(tiles: int, warps: int, device: int) -> int:
+    """Programs that stay, each going over several tiles and keeping a sum: as many as run at once, a fixed number for a shape."""
+    return min(tiles, processors(device) * max(1, 32 // warps))
+
+
+def as_rows(tensor: Tensor, width: int) -> tuple[Tensor, int]:
+    """The tensor as rows whose elements lie side by side, and the step from row to row; copied only where its layout is another."""
+    if tensor.is_contiguous():
+        return tensor, width
+    flat = tensor.reshape(-1, width)
+    if width > 1 and flat.stride(1) != 1:
+        flat = flat.contiguous()
+    return flat, flat.stride(0)
+
+
+def as_spans(tensors: tuple[Tensor, ...], width: int) -> tuple[list[Tensor], list[int], int, int]:
+    """For element-wise work: tensors, their steps, number of spans and a span's length. All contiguous: one span of everything."""
+    if all(tensor.is_contiguous() for tensor in tensors):
+        return list(tensors), [0] * len(tensors), 1, tensors[0].numel()
+    pairs = [as_rows(tensor, width) for tensor in tensors]
+    return [t for t, _ in pairs], [step for _, step in pairs], tensors[0].numel() // width, width
+
+
+SPAN_BLOCK = 2048
+"""Elements of a step along a span: 16 a thread of four warps."""
+
+
+def block_of(width: int) -> int:
+    """Elements that a program takes of a span."""
+    return min(SPAN_BLOCK, max(16, power_of_two(width)))

@@ -1,0 +1,85 @@
+"""The Triton implementations beyond what the shared test asks: long rows, rows left out, the same bits twice, torch.compile, threads."""
+
+import pytest
+import torch
+
+from popcorn.ops.calls import Call, Rejected
+from popcorn.ops.registry import find_op, list_ops
+from tests.ops.test_every_implementation import SIZES, check, run
+
+WITH_TRITON = [name for name in list_ops() if "triton" in find_op(name).implementations]
+LONG = {"R": 3, "D": 40_000, "V": 40_000}
+
+
+@pytest.mark.parametrize("name", WITH_TRITON)
+def test_a_call_on_a_cpu_is_refused_with_a_reason(name):
+    answer = find_op(name).implementations["triton"].accepts(Call(dict.fromkeys(find_op(name).signature.dims, 8), "float32", "cpu"))
+    assert isinstance(answer, Rejected) and ("cuda only" in answer.reason or "pip install triton" in answer.reason)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", ["softmax", "logsumexp", "cross_entropy", "kl_div"])
+def test_rows_longer_than_registers_hold(name, dtype):
+    check(name, "triton", "cuda", dtype, {**SIZES, **LONG}, "contiguous")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("width", [5, 1001, 5000, 50257])
+def test_rows_left_out_count_nowhere_and_a_target_outside_is_nan(width):
+    op = find_op("cross_entropy")
+    logits = torch.randn(70, width, device="cuda", requires_grad=True)
+    target = torch.randint(width, (70,), device="cuda")
+    target[::3] = -100
+    got, wanted = run(op["triton"], [logits, target]), run(op.reference, [logits, target])
+    torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-6)
+    target[1] = width
+    assert op["triton"](logits, target).isnan()
+
+
+@pytest.mark.gpu
+def test_rows_left_out_count_nowhere_in_the_last_layer():
+    op = find_op("linear_cross_entropy")
+    x, weight = torch.randn(300, 64, device="cuda"), torch.randn(5000, 64, device="cuda") / 8
+    target = torch.randint(5000, (300,), device="cuda")
+    target[::3] = -100
+    got, wanted = run(op["triton"], [x, weight, target]), run(op.reference, [x, weight, target])
+    torch.testing.assert_close(got, wanted, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for name in WITH_TRITON if name != "linear_cross_entropy"])
+def test_the_same_bits_twice(name):
+    op = find_op(name)
+    made = [t.cuda() for t in op.make_inputs({d: {**SIZES, "R": 1000, "D": 1024}[d] for d in op.signature.dims})]
+    first, second = run(op["triton"], made), run(op["triton"], made)
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", WITH_TRITON)
+def test_a_named_implementation_is_traced_whole_with_its_gradients(name):
+    op = find_op(name)
+    made = [t.cuda() for t in op.make_inputs({d: SIZES[d] for d in op.signature.dims})]
+    mine = op["triton"]
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda *args: mine(*args), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(run(compiled, made), run(mine, made), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.gpu
+def test_a_gpu_that_is_not_the_current_one_is_launched_on():
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    op = find_op("rms_norm")
+    x, weight = torch.randn(8, 64, device="cuda:1"), torch.randn(64, device="cuda:1")
+    for _ in range(2):
+        torch.testing.assert_close(op["triton"](x, weight), op.reference(x, weight))
+
+
+@pytest.mark.gpu
+def test_addresses_that_are_no_multiple_of_16_bytes_are_read_right_after_ones_that_are():
+    op = find_op("swiglu")
+    for start in (0, 1, 0, 4):
+        gate, up = (torch.randn(64 * 256 + 8, device="cuda").bfloat16()[start : start + 64 * 256].view(64, 256) for _ in range(2))
+        torch.testing.assert_close(op["triton"](gate, up), op.reference(gate, up), rtol=2e-2, atol=2e-2)
