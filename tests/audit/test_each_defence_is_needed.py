@@ -94,8 +94,10 @@ def test_without_timed_outputs_work_is_skipped_where_it_is_timed(bench: Bench, s
 
 
 def test_without_rest_work_is_done_after_the_answer(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nursery.Child, "_signal", lambda self, which: None)
-    with switched_off("idle"), switched_off("cores"):  # they would see it work, where it cannot rest
+    # those that would see it work where it cannot rest, or answer late because of that, are left out of both
+    with switched_off("idle"), switched_off("cores"), switched_off("clock"):
+        assert not judged("late_batch", bench, store).record.verdict.correct
+        monkeypatch.setattr(nursery.Child, "_signal", lambda self, which: None)
         gets_away(judged("late_batch", bench, store))
 
 
