@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 MADE := .venv/.made
 
-.PHONY: browser demo test lint gpu-check bench docs environment clean
+.PHONY: browser demo test lint gpu-check cluster-check bench docs environment clean
 
 demo: environment
 	@echo "Judging five kernels on this machine: one to three minutes."
 	$(BIN)/popcorn demo
 
 test: environment browser
-	$(BIN)/python -m pytest -m "not gpu"
+	$(BIN)/python -m pytest -m "not gpu and not cluster"
 
 lint: environment
 	$(BIN)/ruff check .
@@ -19,6 +19,10 @@ lint: environment
 
 gpu-check: environment
 	$(BIN)/python -m pytest -m gpu -ra
+
+cluster-check: environment
+	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[ray]'
+	$(BIN)/python -m pytest -m cluster -ra
 
 bench: environment
 	$(BIN)/python benchmarks/run_all.py

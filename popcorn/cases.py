@@ -9,7 +9,7 @@ of memory or time) is met before anything beyond it is paid for.
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from popcorn.schema.case import Case, GradientMode, Layout, Precision
@@ -40,6 +40,10 @@ class Plan:
     """Named curves for plots and for interpolation."""
     layouts: tuple[Layout, ...] = ("contiguous", "transposed", "sliced")
     """Layouts of the coverage; curves are contiguous."""
+
+    def ordered(self, *names: str) -> "Plan":
+        """The same with the sizes in another order, which is the order in a case's id."""
+        return replace(self, pools={name: self.pools[name] for name in names})
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,87 @@ HEAD = Plan(
         Curve("context", "R", (8192, 32768, 131072, 524288), {"D": 64, "V": 1024}),
     ),
 )
+
+
+TABLE = Plan(
+    {"R": ROW_COUNTS, "V": (1001, 32000, 128256), "D": (64, 129, 1024, 4096)},
+    (
+        Curve("production", "R", (64, 512, 2048, 8192, 32768), {"V": 128256, "D": 4096}),
+        Curve("context", "R", (8192, 32768, 131072, 524288, 1048576), {"V": 32000, "D": 256}),
+    ),
+)
+PRODUCT = Plan(
+    {"R": (1, 7, 64, 512, 4096), "K": (64, 129, 1024, 4096), "N": (64, 129, 1024, 11008)},
+    (
+        Curve("production", "R", (1, 16, 128, 512, 2048, 4096, 8192), {"K": 4096, "N": 4096}),
+        Curve("production", "N", (128, 1024, 4096, 11008, 28672), {"R": 2048, "K": 4096}),
+        Curve("production", "K", (128, 1024, 4096, 11008, 28672), {"R": 2048, "N": 4096}),
+        Curve("context", "R", (8192, 32768, 131072, 524288), {"K": 256, "N": 256}),
+    ),
+)
+ATTENTION = Plan(
+    {"B": (1, 3), "H": (8, 32), "T": (1, 127, 512, 2048), "K": (64, 128), "G": (4, 8)},
+    (
+        Curve("production", "T", (128, 512, 1024, 2048, 4096, 8192, 16384, 32768), {"B": 1, "H": 32, "K": 128, "G": 8}),
+        Curve("context", "T", (8192, 32768, 131072), {"B": 1, "H": 1, "K": 64, "G": 1}),
+    ),
+)
+PACKED = Plan(
+    {"N": (1, 127, 1024, 4096), "H": (8, 32), "K": (64, 128), "G": (4, 8), "E": (2, 9, 33)},
+    (Curve("production", "N", (512, 2048, 8192, 32768), {"H": 32, "K": 128, "G": 8, "E": 17}),),
+)
+PAGED = Plan(
+    {"B": (1, 7, 64), "H": (8, 32), "K": (64, 128), "P": (16, 1024), "L": (16, 64), "G": (4, 8), "M": (1, 8, 64)},
+    (
+        Curve("production", "B", (1, 8, 32, 128, 256), {"H": 32, "K": 128, "P": 4096, "L": 16, "G": 8, "M": 128}),
+        Curve("context", "M", (128, 512, 2048, 8192), {"B": 1, "H": 32, "K": 128, "P": 8192, "L": 16, "G": 8}),
+    ),
+)
+CHANNELS = Plan(
+    {"B": (1, 3, 16), "C": (32, 320, 1280), "S": (1, 49, 256, 4096)},
+    (
+        Curve("production", "S", (256, 1024, 4096, 16384), {"B": 8, "C": 320}),
+        Curve("context", "S", (16384, 65536, 262144, 1048576), {"B": 1, "C": 32}),
+    ),
+)
+ROUTER = Plan(
+    {"R": ROW_COUNTS, "E": (8, 64, 129, 256)},
+    (Curve("production", "R", (1, 64, 512, 2048, 8192, 32768), {"E": 128}), Curve("context", "R", (131072, 1048576), {"E": 8})),
+)
+EXPERTS = Plan(
+    {"N": (1, 7, 64, 512, 4096), "D": (64, 129, 1024, 4096), "A": (1, 2, 8)},
+    (
+        Curve("production", "N", (16, 128, 512, 2048, 8192, 16384), {"D": 4096, "A": 2}),
+        Curve("context", "N", (32768, 131072, 524288), {"D": 256, "A": 2}),
+    ),
+)
+GROUPS = Plan(
+    {"M": (1, 64, 513, 4096), "K": (64, 129, 1024), "E": (1, 8, 32), "N": (64, 129, 1024)},
+    (Curve("production", "M", (128, 1024, 4096, 16384), {"K": 2048, "E": 8, "N": 2048}),),
+)
+CONVOLUTION = Plan(
+    {"B": (1, 3, 8), "D": (64, 129, 1536, 4096), "T": (1, 127, 1024, 4096), "W": (2, 4)},
+    (
+        Curve("production", "T", (128, 512, 2048, 8192, 32768), {"B": 1, "D": 4096, "W": 4}),
+        Curve("context", "T", (32768, 131072, 524288, 1048576), {"B": 1, "D": 64, "W": 4}),
+    ),
+)
+TURNED = Plan(
+    {"B": (1, 3), "H": (8, 32), "T": (1, 127, 512, 2048), "K": (64, 128)},
+    (
+        Curve("production", "T", (128, 512, 2048, 8192, 32768), {"B": 1, "H": 32, "K": 128}),
+        Curve("context", "T", (32768, 131072, 524288, 1048576), {"B": 1, "H": 1, "K": 64}),
+    ),
+)
+LINEAR = Plan(
+    {"B": (1, 3), "H": (4, 16), "T": (1, 127, 512, 2048), "K": (64, 128), "J": (64, 128)},
+    (Curve("production", "T", (128, 512, 2048, 8192, 32768), {"B": 1, "H": 16, "K": 128, "J": 128}),),
+)
+RECURRENT = Plan(
+    {"B": (1, 3), "H": (4, 16), "T": (1, 17, 128), "K": (64, 128), "J": (64, 128)},
+    (Curve("production", "T", (32, 64, 128, 256, 512), {"B": 1, "H": 16, "K": 128, "J": 128}),),
+)
+"""Short: the reference takes one step after the other."""
 
 
 def general(dims: Sequence[str]) -> Plan:

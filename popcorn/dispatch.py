@@ -13,7 +13,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from popcorn.cases import distance, itemsize
 from popcorn.devices.probe import probe
@@ -24,6 +24,7 @@ from popcorn.ops.registry import REFERENCE, Implementation, Op
 from popcorn.records.store import Store, default_store
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
+from popcorn.schema.verdict import group
 from popcorn.units import show_bytes, show_percent, show_ratio, show_time
 from popcorn.worker.writing import candidate_hash
 
@@ -73,6 +74,7 @@ class Evidence:
     memory_ratio: float | None
     fit: bool
     machine: Machine
+    scalars: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def contiguous(self) -> bool:
@@ -188,13 +190,13 @@ class Measured:
         here = self._here(call.device)
         if here.kind != call.device:
             return Weighed(one.name, f"records of this {call.device} device cannot be told apart: the machine is seen as {here.kind}")
-        same_class = [e for e in known if _of_class(e, call)]
+        same_class = [e for e in known if _of_class(op, e, call)]
         wrong = next((e for e in same_class if e.wrong), None)
         if wrong is not None:
-            return Weighed(one.name, f"record {wrong.record} shows it wrong for {_class(call)}")
+            return Weighed(one.name, f"record {wrong.record} shows it wrong for {_class(op, call)}")
         right = [e for e in same_class if e.correct]
         if not right:
-            return Weighed(one.name, f"not shown to be right for {_class(call)}; to show it: {_command(op, one.name, call)}")
+            return Weighed(one.name, f"not shown to be right for {_class(op, call)}; to show it: {_command(op, one.name, call)}")
         return _interpolate(op, call, one.name, right, here)
 
     def _warn(self, op: Op, able: list[Weighed]) -> None:
@@ -228,12 +230,15 @@ class Measured:
         kept = self._kept.get(op.name)
         if kept is None or kept[0] != count:
             current = {name: candidate_hash(one.source) for name, one in op.implementations.items()}
-            found = [
-                _read(record)
-                for record in store.find(problem=op.name, kind="op")
-                if record.subject.problem_hash == op.hash and current.get(record.subject.implementation) == record.subject.candidate_hash
-            ]
-            kept = self._kept[op.name] = (count, found)
+            newest: dict[tuple[str, str, str, str | None], Record] = {}
+            for record in sorted(store.find(problem=op.name, kind="op"), key=lambda one: one.provenance.made):
+                subject = record.subject
+                if subject.problem_hash == op.hash and current.get(subject.implementation) == subject.candidate_hash:
+                    # a case that was measured again is what its newest conclusive record says
+                    key = (subject.implementation, record.case.id, record.machine.device_id, record.machine.torch)
+                    if record.verdict.outcome != "harness_error" or key not in newest:
+                        newest[key] = record
+            kept = self._kept[op.name] = (count, [_read(record) for record in newest.values()])
         return kept[1]
 
     def _here(self, device: str) -> Machine:
@@ -254,24 +259,33 @@ def _read(record: Record) -> Evidence:
         layout=record.case.layout,
         gradient=record.case.gradient == "grad",
         correct=record.verdict.correct,
-        wrong=record.verdict.outcome
-        in ("wrong_shape", "wrong_dtype", "wrong_values", "nonfinite", "not_deterministic", "mutated_inputs", "cheated"),
+        wrong=group(record.verdict.outcome) == "wrong",
         speedup=timing.speedup.value if timing else None,
         time_s=timing.candidate.time_s if timing else None,
         memory_bytes=memory.peak_bytes,
         memory_ratio=memory.ratio,
         fit=timing is not None and timing.control.fit is not False,
         machine=record.machine,
+        scalars=record.case.scalars,
     )
 
 
-def _of_class(evidence: Evidence, call: Call) -> bool:
-    """Right for contiguous tensors says nothing about others; trials of every row use others, too, so the reverse holds."""
-    return (evidence.machine.kind, evidence.precision, evidence.gradient) == (call.device, call.precision, call.gradient)
+def _of_class(op: Op, evidence: Evidence, call: Call) -> bool:
+    """Right for contiguous tensors says nothing about others; trials of every row use others, too, so the reverse holds. Scalars that
+    choose the work (flags, whole numbers, words) must be the call's; floating ones (eps) are remarked on."""
+    if (evidence.machine.kind, evidence.precision, evidence.gradient) != (call.device, call.precision, call.gradient):
+        return False
+    return _scalars(op, evidence.scalars, floating=False) == _scalars(op, call.scalars, floating=False)
 
 
-def _class(call: Call) -> str:
-    return f"{call.device}, {call.precision}, {'with gradients' if call.gradient else 'forward alone'}"
+def _scalars(op: Op, given: Mapping[str, Any], floating: bool) -> dict[str, Any]:
+    """The op's scalars of one kind, defaults filled in."""
+    return {name: given.get(name, default) for name, default in op.signature.scalars.items() if isinstance(default, float) == floating}
+
+
+def _class(op: Op, call: Call) -> str:
+    flags = "".join(f", {name}={value}" for name, value in _scalars(op, call.scalars, floating=False).items())
+    return f"{call.device}, {call.precision}{flags}, {'with gradients' if call.gradient else 'forward alone'}"
 
 
 def _command(op: Op, implementation: str, call: Call) -> str:
@@ -292,7 +306,9 @@ def _interpolate(op: Op, call: Call, name: str, right: list[Evidence], here: Mac
         nearest = min(timed, key=lambda e: _device_distance(e.machine, here)).machine.device_id
         pool = [e for e in timed if e.machine.device_id == nearest]
     same_layout = [e for e in pool if e.layout == call.layout]
-    pool = sorted(same_layout or pool, key=lambda e: distance(e.dims, call.dims))[:NEIGHBOURS]
+    own_scalars = _scalars(op, call.scalars, floating=True)
+    same_scalars = [e for e in same_layout or pool if _scalars(op, e.scalars, floating=True) == own_scalars]
+    pool = sorted(same_scalars or same_layout or pool, key=lambda e: distance(e.dims, call.dims))[:NEIGHBOURS]
     near = distance(pool[0].dims, call.dims)
     if near == 0:
         pool = [e for e in pool if distance(e.dims, call.dims) == 0]
@@ -304,6 +320,9 @@ def _interpolate(op: Op, call: Call, name: str, right: list[Evidence], here: Mac
 
     remarks = [] if same_layout else [f"measured contiguous, the call is {call.layout}"]
     confidence = 3.0 ** (-near / FAR)
+    if not same_scalars:
+        confidence *= 0.8
+        remarks.append("measured with other values of " + ", ".join(own_scalars))
     if not own:
         confidence *= 0.5
         remarks.append(f"measured on {pool[0].machine.device_id}")

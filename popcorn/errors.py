@@ -61,5 +61,23 @@ class BadAgent(PopcornError):
     exit_code = 68
 
 
+class BadSearch(PopcornError):
+    """A search, task or adoption that cannot be carried out as asked; the text says what was expected."""
+
+    exit_code = 71
+
+
+class BadSweep(PopcornError):
+    """A sweep's file, folder or engine that cannot be used as asked; the text names the key or the folder."""
+
+    exit_code = 69
+
+
+class BadService(PopcornError):
+    """The evaluation service cannot start, be reached, or refused; the text says which."""
+
+    exit_code = 70
+
+
 class HarnessFailure(Exception):
     """A fault of ours (a worker that died without the candidate's help). Becomes `harness_error`, is retried, never counts."""

@@ -9,6 +9,7 @@ from popcorn import dispatch
 from popcorn.dispatch import Measured, Notice, PopcornWarning
 from popcorn.ops import swiglu
 from popcorn.ops.calls import Call
+from popcorn.ops.registry import find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Case
 from popcorn.schema.machine import Machine
@@ -162,3 +163,29 @@ def test_a_warning_points_at_the_users_own_call(tmp_path):
     finally:
         swiglu.chooser = None
         swiglu.forget()
+
+
+def test_records_of_other_flags_or_whole_numbers_serve_nobody_and_those_of_another_eps_do(tmp_path):
+    def of(op, scalars, dims):
+        one = op.implementations["inductor"]
+        made = row("popcorn", 3.0)
+        subject = made.subject.model_copy(
+            update={"problem": op.name, "problem_hash": op.hash, "implementation": "inductor", "candidate_hash": candidate_hash(one.source)}
+        )
+        return made.model_copy(update={"subject": subject, "case": Case(dims=dims, scalars=scalars)})
+
+    attn, rms_norm = find_op("attn"), find_op("rms_norm")
+    dims = {"B": 1, "H": 4, "T": 64, "K": 64, "G": 4}
+    store = Store(tmp_path / "records")
+    store.extend([of(attn, {"causal": True}, dims), of(rms_norm, {"eps": 1e-6}, {"R": 64, "D": 64})])
+    measured = Measured(store=store, machine=HERE)
+
+    def weighed(op, dims, **scalars):
+        call = Call(dims, "float32", "cpu", {**op.signature.scalars, **scalars})
+        return {one.implementation: one for one in measured.explain(op, call).weighed}["inductor"]
+
+    assert weighed(attn, dims).speedup == pytest.approx(3.0)
+    assert "causal=False" in weighed(attn, dims, causal=False).refused
+    exact, other = weighed(rms_norm, {"R": 64, "D": 64}), weighed(rms_norm, {"R": 64, "D": 64}, eps=1e-3)
+    assert exact.remarks == () and any("eps" in remark for remark in other.remarks)
+    assert other.speedup == pytest.approx(3.0) and other.confidence == pytest.approx(0.8 * exact.confidence)

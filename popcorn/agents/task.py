@@ -70,6 +70,32 @@ def kernels(
     return make_task(problems, find_tier(tier), asked, device=device, salt=runs or uuid.uuid4().hex)
 
 
+def open_sample(
+    state: TaskState,
+    place: Place,
+    problem: Problem,
+    row: Row,
+    tier: Tier,
+    settings: Settings,
+    budget: Budget,
+    folder: Path,
+    *,
+    repeat: int = 1,
+    salt: str = "",
+    observe: Observer = lambda *_: None,
+) -> Recorder:
+    """Open the run of the sample that is being worked on, or go on with the one that its journal holds; its first messages are in `state`."""
+    adjusted = Settings(**{**vars(settings), "language": language_here(settings.language, row.provider, place)})
+    bench = Workbench(place, problem, adjusted)
+    system, asked = write_system(tier, budget), write_task(problem, adjusted, place)
+    identity = run_id(bench, row.name, tier, budget, repeat, salt)
+    fresh = open_run(bench, row.name, tier, budget, repeat, identity, f"{system}\n{asked}", reference_shown(problem, place))
+    recorder = inspect_tools.OPEN[identity] = Recorder(fresh, folder / identity, bench, row, tier, budget, observe)
+    store().set(inspect_tools.STORE_KEY, identity)
+    state.messages = [ChatMessageSystem(content=system), ChatMessageUser(content=asked, source="input")]
+    return recorder
+
+
 def make_task(
     problems: list[Problem],
     tier: Tier,
@@ -93,14 +119,7 @@ def make_task(
             model = row or find_model(str(get_model()).removeprefix("popcorn/"))
             chosen = find_problem(str(state.metadata["problem"]))
             here.check(chosen)
-            adjusted = Settings(**{**vars(settings), "language": language_here(settings.language, model.provider, here)})
-            bench = Workbench(here, chosen, adjusted)
-            system, asked = write_system(tier, budget), write_task(chosen, adjusted, here)
-            identity = run_id(bench, model.name, tier, budget, state.epoch, salt)
-            fresh = open_run(bench, model.name, tier, budget, state.epoch, identity, f"{system}\n{asked}", reference_shown(chosen, here))
-            inspect_tools.OPEN[identity] = Recorder(fresh, folder / identity, bench, model, tier, budget, observe)
-            store().set(inspect_tools.STORE_KEY, identity)
-            state.messages = [ChatMessageSystem(content=system), ChatMessageUser(content=asked, source="input")]
+            open_sample(state, here, chosen, model, tier, settings, budget, folder, repeat=state.epoch, salt=salt, observe=observe)
             state.tools = inspect_tools.make_tools(tier.tools)
             return state
 

@@ -10,17 +10,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, get_args
 
 from popcorn.bench import line, measure, shared_bench
-from popcorn.bench.asking import Settings, call_of, request_for
-from popcorn.cases import Curve, Frontier, Plan, Planned, general, plan_cases, sample
+from popcorn.bench.asking import Settings, call_of, read_scalar, request_for
+from popcorn.cases import Curve, Frontier, Plan, Planned, general, itemsize, plan_cases, sample
 from popcorn.errors import PopcornError
 from popcorn.ops.calls import Rejected
-from popcorn.ops.registry import Op
+from popcorn.ops.registry import Op, find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Precision
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
+from popcorn.schema.workload import Workload
 from popcorn.worker.writing import candidate_hash
 
 CPU_BYTES = 4_000_000_000
@@ -36,6 +38,8 @@ class Slice:
     axis: str
     precision: Precision
     dims: dict[str, int]
+    scalars: dict[str, Any] = field(default_factory=dict)
+    """Scalar arguments other than their defaults."""
 
     @classmethod
     def read(cls, text: str, op: Op) -> "Slice":
@@ -43,12 +47,13 @@ class Slice:
         axis, *settings = text.split()
         given = dict(part.partition("=")[::2] for part in settings)
         precision = given.pop("dtype", "float32")
+        scalars = {name: read_scalar(given.pop(name), op.signature.scalars[name]) for name in list(given) if name in op.signature.scalars}
         unknown = [name for name in (axis, *given) if name not in op.signature.dims]
-        if unknown or not all(value.isdigit() for value in given.values()):
+        if unknown or None in scalars.values() or precision not in get_args(Precision) or not all(v.isdigit() for v in given.values()):
             raise PopcornError(
-                f"slice {text!r} of {op.name}: expected `AXIS dtype=… SIZE=…` with sizes among {', '.join(op.signature.dims)}"
+                f"slice {text!r} of {op.name}: expected `AXIS dtype=… SIZE=…` with sizes among {', '.join((*op.signature.dims, *op.signature.scalars))}"
             )
-        return cls(axis, precision, {name: int(value) for name, value in given.items()})  # type: ignore[arg-type]
+        return cls(axis, precision, {name: int(value) for name, value in given.items()}, scalars)  # type: ignore[arg-type]
 
     def of(self, plan: Plan) -> Plan:
         """The plan of this slice alone: every value that the whole plan has on the axis."""
@@ -102,30 +107,46 @@ def plan_rows(
     progress: Progress | None = None,
 ) -> list[Row]:
     """Every row of these ops that some implementation accepts here, smaller first. `limit` cases an op, the same ones every time."""
-    rows = []
+    rows: list[Row] = []
     for op in ops:
         plan: Plan = op.plan or general(op.signature.dims)
         chosen = Slice.read(only, op) if only else None
         cases = plan_cases(
             chosen.of(plan) if chosen else plan,
-            op.min_bytes,
+            op.resident_bytes,
             (chosen.precision,) if chosen else precisions,
             ("none", "grad") if op.differentiable else ("none",),
-            op.signature.scalars,
+            {**op.signature.scalars, **(chosen.scalars if chosen else {})},
             _room(machine),
             curves_only or chosen is not None,
         )
         for planned in sample(cases, limit):
-            for name, one in op.implementations.items():
-                if name not in (implementations or op.implementations):
-                    continue
-                answer = one.accepts(call_of(planned.case, "cuda" if machine.kind == "cuda" else "cpu"))
-                if isinstance(answer, Rejected):
-                    if progress is not None:
-                        progress.refused[f"{op.name} {name}"] = answer.reason
-                    continue
-                rows.append(Row(op, name, planned))
+            rows += _accepted(op, planned, "cuda" if machine.kind == "cuda" else "cpu", implementations, progress)
     return rows
+
+
+def workload_rows(
+    workload: Workload, machine: Machine, implementations: Sequence[str] | None = None, progress: Progress | None = None
+) -> list[Row]:
+    """Every row of exactly the captured calls that some implementation accepts on this machine, smaller first. Raises UnknownOp."""
+    kind = "cuda" if machine.kind == "cuda" else "cpu"
+    rows: list[Row] = []
+    for captured in {(one.op, one.case.id): one for one in workload.calls}.values():
+        op = find_op(captured.op)
+        planned = Planned(captured.case, "production", op.min_bytes(captured.case.dims, itemsize(captured.case.precision)))
+        rows += _accepted(op, planned, kind, implementations, progress)
+    return sorted(rows, key=lambda row: (row.planned.cost, row.op.name, row.planned.case.id))
+
+
+def _accepted(op: Op, planned: Planned, kind: str, implementations: Sequence[str] | None, progress: Progress | None) -> Iterator[Row]:
+    for name, one in op.implementations.items():
+        if name not in (implementations or op.implementations):
+            continue
+        answer = one.accepts(call_of(planned.case, kind))
+        if not isinstance(answer, Rejected):
+            yield Row(op, name, planned)
+        elif progress is not None:
+            progress.refused[f"{op.name} {name}"] = answer.reason
 
 
 def _room(machine: Machine) -> int | None:
@@ -177,13 +198,26 @@ def fill(
 
 def known_rows(store: Store, ops: set[str], machine: Machine) -> set[tuple[str, ...]]:
     """Keys of the conclusive rows of this device."""
-    found: set[tuple[str, ...]] = set()
-    for op in ops:
-        for record in store.find(problem=op, kind="op"):
-            if record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error":
-                subject = record.subject
-                found.add((op, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id))
-    return found
+    return {_key(record) for op in ops for record in store.find(problem=op, kind="op") if _conclusive(record, machine)}
+
+
+def cached_rows(rows: Sequence[Row], store: Store, machine: Machine) -> Iterator[Record]:
+    """What the store knows already of these rows: of this device, of the present texts, the newest conclusive one of each, none condemned."""
+    open_keys = {row.key for row in rows}
+    for op in sorted({row.op.name for row in rows}):
+        for record in store.find(problem=op, kind="op", condemned=False):  # newest first
+            if _conclusive(record, machine) and _key(record) in open_keys:
+                open_keys.remove(_key(record))
+                yield record
+
+
+def _key(record: Record) -> tuple[str, ...]:
+    subject = record.subject
+    return (subject.problem, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id)
+
+
+def _conclusive(record: Record, machine: Machine) -> bool:
+    return record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error"
 
 
 def _note_frontier(frontier: Frontier, row: Row, record: Record) -> None:

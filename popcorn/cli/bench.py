@@ -1,14 +1,18 @@
-"""`popcorn bench`: measure ops of the library (`run`, `fill`), look at what is known (`view`, `diff`), bring stores together (`merge`)."""
+"""`popcorn bench`: measure ops of the library (`run`, `fill`); what is known lies with bench_stores.py."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from popcorn.errors import MissingFile
+from popcorn.cli import bench_stores
 
 app = typer.Typer(help="Measure the library's ops; view, compare, merge what is known.", no_args_is_help=True, add_completion=False,
                   rich_markup_mode=None)  # fmt: skip
+
+bench_stores.add_to(app)
 
 Names = Annotated[list[str] | None, typer.Option("--implementation", help="Only these implementations; repeat for several.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")]
@@ -17,8 +21,9 @@ Budget = Annotated[float, typer.Option(min=0.1, max=600, help="Seconds of taking
 
 @app.command("run")
 def run_command(
-    op: Annotated[str, typer.Argument(help="An op, such as rms_norm.")],
-    sizes: Annotated[list[str], typer.Argument(help="A size each, such as R=4096 D=1024.")],
+    op: Annotated[str | None, typer.Argument(help="An op, such as rms_norm.")] = None,
+    sizes: Annotated[list[str] | None, typer.Argument(help="A size each, such as R=4096 D=1024.")] = None,
+    workload: Annotated[Path | None, typer.Option(help="Instead: the calls that popcorn.capture() saved.")] = None,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16, float64.")] = "float32",
     layout: Annotated[str, typer.Option(help="contiguous, transposed or sliced.")] = "contiguous",
     backward: Annotated[bool, typer.Option("--backward/--forward", help="Also with gradients.")] = True,
@@ -26,26 +31,46 @@ def run_command(
     device: Device = "auto",
     budget: Budget = 1.0,
 ) -> None:
-    """Judge and measure one case of an op, for every implementation that takes it."""
-    from popcorn.bench import measure_call, report
-    from popcorn.bench.asking import Settings, call_of
-    from popcorn.devices.probe import probe
+    """Judge and measure one case of an op, or every call of a workload, for each implementation that takes it."""
+    from popcorn.bench import asking, measure_call, report, shared_bench
+    from popcorn.bench.fill import Progress, workload_rows
     from popcorn.ops.registry import find_op
     from popcorn.records.store import default_store
-    from popcorn.schema.case import Case
 
+    settings = asking.Settings(device=device, budget_s=budget)
+    if workload is not None:
+        from popcorn.ops.capturing import read_workload
+
+        if op is not None:
+            raise typer.BadParameter("--workload names its ops and sizes itself; leave them out")
+        captured, progress = read_workload(workload), Progress()
+        for one in captured.left_out:
+            typer.echo(f"left out: {one.count} calls of {one.op}: {one.reason}", err=True)
+        _fill(workload_rows(captured, shared_bench(device).machine, implementation, progress), settings, progress)
+        return
+    if op is None:
+        raise typer.BadParameter("give an op and its sizes, or --workload FILE")
     found = find_op(op)
-    given = dict(part.partition("=")[::2] for part in sizes)
-    if set(given) != set(found.signature.dims) or not all(value.isdigit() and int(value) for value in given.values()):
-        raise typer.BadParameter(f"{op} has the sizes {', '.join(found.signature.dims)}; give each as NAME=NUMBER")
-    dims = {name: int(given[name]) for name in found.signature.dims}
-    case = Case.model_validate({"dims": dims, "precision": dtype, "layout": layout, "scalars": found.signature.scalars})
-    call, settings = call_of(case, probe(device).kind), Settings(device=device, budget_s=budget)
+    case = asking.case_of(found, sizes or [], dtype, layout)
+    call = asking.call_of(case, shared_bench(device).machine.kind)
     for result in measure_call(found, call, implementation, backward and found.differentiable, settings, default_store()):
         report(result)
 
 
-@app.command("fill")
+class OptionalPort(TyperCommand):
+    """`--live` alone means the usual port, as `--live 9000` means that one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments with the port written out."""
+        from popcorn.site.live import PORT
+
+        at = args.index("--live") if "--live" in args else None
+        if at is not None and not (at + 1 < len(args) and args[at + 1].isdigit()):
+            args = [*args[: at + 1], str(PORT), *args[at + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+@app.command("fill", cls=OptionalPort)
 def fill_command(
     ops: Annotated[list[str] | None, typer.Argument(help="Ops; all of them when left out.")] = None,
     implementation: Names = None,
@@ -56,86 +81,49 @@ def fill_command(
     force: Annotated[bool, typer.Option("--force", help="Measure again what is known.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Longest that one command of a row may take, in seconds.")] = 60.0,
     judge_only: Annotated[bool, typer.Option("--judge-only", help="Show correctness; take no times.")] = False,
+    live: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve the rows to the explorer on this port of 127.0.0.1; --live alone: 8765.")
+    ] = None,
     device: Device = "auto",
     budget: Budget = 1.0,
 ) -> None:
     """Measure every case that the store lacks, smaller first. Stop it and start it again: what is done is done."""
     from popcorn.bench import shared_bench
     from popcorn.bench.asking import Settings
-    from popcorn.bench.fill import Progress, fill, plan_rows
+    from popcorn.bench.fill import Progress, plan_rows
     from popcorn.ops.registry import find_op, list_ops
     from popcorn.records.store import default_store
-    from popcorn.units import show_time
 
-    store, progress = default_store(), Progress()
-    store.check_writable()
+    default_store().check_writable()
+    progress = Progress()
     settings = Settings(device=device, budget_s=budget, timeout_s=timeout, timing=not judge_only)
     chosen = [find_op(name) for name in ops or list_ops()]
-    precisions: Any = dtype or ("float32", "bfloat16")
-    rows = plan_rows(chosen, shared_bench(device).machine, implementation, only, limit, precisions, curves, progress)
+    rows = plan_rows(chosen, shared_bench(device).machine, implementation, only, limit, dtype or ("float32", "bfloat16"), curves, progress)  # type: ignore[arg-type]
+    _fill(rows, settings, progress, force, live)
+
+
+def _fill(rows: list[Any], settings: Any, progress: Any, force: bool = False, live: int | None = None) -> None:
+    """Measure what is missing, a line a row, and serve the rows where asked to."""
+    from popcorn.bench import shared_bench
+    from popcorn.bench.fill import cached_rows, fill
+    from popcorn.records.store import default_store
+    from popcorn.site.streaming import Stream
+    from popcorn.units import show_time
+
+    store = default_store()
     for who, reason in sorted(progress.refused.items()):
         typer.echo(f"left out: {who} {reason}", err=True)
     if not rows:
         typer.echo("nothing to measure: no implementation takes a case here; the reasons stand above", err=True)
         raise typer.Exit(1)
-    for _ in fill(rows, store, settings, force, progress, typer.echo):
-        known = progress.known + progress.done + progress.pruned
-        typer.echo(f"  {known} of {progress.planned}, {show_time(progress.eta_s)} to go", err=True)
+    with Stream(live) if live is not None else nullcontext() as stream:
+        if stream is not None:
+            typer.echo(f"rows at http://127.0.0.1:{stream.port}/events until this ends", err=True)
+            for record in () if force else cached_rows(rows, store, shared_bench(settings.device).machine):
+                stream.send(record)
+        for record in fill(rows, store, settings, force, progress, typer.echo):
+            if stream is not None:
+                stream.send(record)
+            known = progress.known + progress.done + progress.pruned
+            typer.echo(f"  {known} of {progress.planned}, {show_time(progress.eta_s)} to go", err=True)
     typer.echo(f"{progress.done} measured, {progress.known} known before, {progress.pruned} beyond what failed", err=True)
-
-
-@app.command("view")
-def view_command(
-    op: Annotated[str | None, typer.Argument(help="One op, case by case; all ops in summary when left out.")] = None,
-    table: Annotated[list[Path] | None, typer.Option(help="Parquet files instead of the user's store.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 200,
-) -> None:
-    """What is known, as a table."""
-    from rich.console import Console
-
-    from popcorn.bench.view import cases, summary
-
-    source = _source(table)
-    Console(highlight=False).print(cases(source, op, limit) if op else summary(source))
-
-
-@app.command("diff")
-def diff_command(
-    before: Annotated[Path, typer.Argument(help="A Parquet file or a folder of records.")],
-    after: Annotated[Path, typer.Argument(help="Another.")],
-) -> None:
-    """Rows whose 95 % intervals no longer meet, and rows whose outcome changed. Exit code 1 where something became slower or wrong."""
-    from rich.console import Console
-
-    from popcorn.bench.view import difference_table, differences
-
-    rows = differences(_source([before]), _source([after]))
-    Console(highlight=False).print(difference_table(rows))
-    raise typer.Exit(int(any((row["ratio"] or 0) > 1 or row["before"] == "correct" != row["after"] for row in rows)))
-
-
-@app.command("merge")
-def merge_command(
-    sources: Annotated[list[Path], typer.Argument(help="Folders of records.")],
-    to: Annotated[Path | None, typer.Option(help="The folder to add to; the user's own when left out.")] = None,
-) -> None:
-    """Add the records of other stores, by id. Nothing is removed; of several answers to one question the newest conclusive one counts."""
-    from popcorn.records.store import Store, default_store
-    from popcorn.records.tables import merge
-
-    missing = [path for path in sources if not path.is_dir()]
-    if missing:
-        raise MissingFile(f"{missing[0]} is no folder; give folders of records, as they lie in the cache folder.")
-    added = merge([Store(path) for path in sources], Store(to) if to else default_store())
-    typer.echo(f"{added} records added")
-
-
-def _source(paths: list[Path] | None) -> Any:
-    from popcorn.records.store import Store, default_store
-
-    if not paths:
-        return default_store()
-    missing = [path for path in paths if not path.exists()]
-    if missing:
-        raise MissingFile(f"{missing[0]} does not exist; give a Parquet file or a folder of records.")
-    return Store(paths[0]) if len(paths) == 1 and paths[0].is_dir() else paths

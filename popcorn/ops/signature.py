@@ -17,7 +17,7 @@ ROWS = "R"
 
 INDEX_BYTES = 8
 
-_NAME = re.compile(r"[A-Za-z_]\w*|\d+")
+_NAME = re.compile(r"[A-Za-z_]\w*(\*[A-Za-z_]\w*)*|\d+")
 
 
 class Mismatch(TypeError):
@@ -30,13 +30,13 @@ class TensorSpec:
 
     name: str
     sizes: tuple[str, ...]
-    """Names or numbers, `...` first where leading sizes are free."""
+    """Names, numbers or products of names (`N*A`), `...` first where leading sizes are free. An output may name a whole scalar."""
     below: str | None = None
     """For an index, the size that its values stay under."""
 
     def shape(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """The shape at these sizes, leading ones as one."""
-        return tuple(int(size) if size.isdigit() else dims[ROWS if size == "..." else size] for size in self.sizes)
+        return tuple(_size(size, dims) for size in self.sizes)
 
     def bytes(self, dims: Mapping[str, int], itemsize: int) -> int:
         """Size in memory."""
@@ -70,7 +70,11 @@ class Signature:
         inputs = tuple(_tensor(name, text) for name, text in arguments.items() if isinstance(text, str))
         outputs = tuple(_tensor(f"out[{i}]", text) for i, text in enumerate([out] if isinstance(out, str) else out))
         seen = [
-            ROWS if s == "..." else s for spec in inputs for s in (*spec.sizes, *([spec.below] if spec.below else [])) if not s.isdigit()
+            ROWS if s == "..." else s
+            for spec in inputs
+            for part in (*spec.sizes, *([spec.below] if spec.below else []))
+            for s in part.split("*")
+            if not s.isdigit()
         ]
         scalars = {name: default for name, default in arguments.items() if not isinstance(default, str)}
         return cls(inputs, scalars, outputs, tuple(arguments), tuple(dict.fromkeys(seen)))
@@ -93,6 +97,7 @@ class Signature:
     def read_dims(self, tensors: Sequence[Any]) -> dict[str, int]:
         """The size of every name. Raises Mismatch where two tensors disagree. A size that no shape tells (an index's bound) is left out."""
         dims: dict[str, int] = {}
+        products = []
         for spec, tensor in zip(self.inputs, tensors, strict=True):
             shape = tuple(tensor.shape)
             free = spec.sizes[:1] == ("...",)
@@ -103,14 +108,21 @@ class Signature:
             if free:
                 pairs.insert(0, (ROWS, math.prod(shape[: len(shape) - len(sizes)])))
             for size, found in pairs:
+                if "*" in size:
+                    products.append((spec, shape, size, int(found)))
+                    continue
                 wanted = int(size) if size.isdigit() else dims.setdefault(size, int(found))
                 if wanted != found:
                     raise Mismatch(f"{spec.name} has shape {shape}; expected {size} = {wanted} in ({', '.join(spec.sizes)})")
+        for spec, shape, size, product in products:
+            if all(name in dims for name in size.split("*")) and _size(size, dims) != product:
+                raise Mismatch(f"{spec.name} has shape {shape}; expected {size} = {_size(size, dims)} in ({', '.join(spec.sizes)})")
         return {name: dims[name] for name in self.dims if name in dims}
 
     def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> int:
         """Every input read once, every output written once."""
-        return sum(spec.bytes(dims, itemsize) for spec in (*self.inputs, *self.outputs))
+        sizes = {**{name: value for name, value in self.scalars.items() if type(value) is int}, **dims}
+        return sum(spec.bytes(sizes, itemsize) for spec in (*self.inputs, *self.outputs))
 
     def schema(self) -> str:
         """As the schema language of torch writes it, without defaults, which torch would strip again: `(Tensor x, Tensor weight, float eps) -> Tensor`."""
@@ -119,6 +131,11 @@ class Signature:
         arguments = ["Tensor " + n if n in tensors else f"{kinds[type(self.scalars[n])]} {n}" for n in self.names]
         results = "Tensor" if len(self.outputs) == 1 else f"({', '.join(['Tensor'] * len(self.outputs))})"
         return f"({', '.join(arguments)}) -> {results}"
+
+
+def _size(size: str, dims: Mapping[str, int]) -> int:
+    """A name's, a number's or a product's."""
+    return math.prod(int(part) if part.isdigit() else dims[ROWS if part == "..." else part] for part in size.split("*"))
 
 
 def _tensor(name: str, text: str) -> TensorSpec:

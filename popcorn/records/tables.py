@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,16 +154,25 @@ def _write_store(store: Store, size: int, path: Path) -> None:
         _to_parquet(rows, path)
 
 
-def merge(sources: Iterable[Store], into: Store) -> int:
-    """Add to `into` the records of other stores that it lacks, by id, and return how many. Nothing is removed; see `latest`."""
+def merge(sources: Iterable[Iterable[Record]], into: Store, keep: Callable[[Record], bool] = lambda _: True) -> int:
+    """Add to `into` the records of other stores or tables that it lacks, by id, and that `keep` keeps, and return how many. Nothing is
+    removed; see `latest`."""
     known = set(into.ids())
     added = 0
     for source in sources:
-        fresh = [record for record in source if record.id not in known]
+        fresh = list({record.id: record for record in source if record.id not in known and keep(record)}.values())
         into.extend(fresh)
         known.update(record.id for record in fresh)
-        added += len({record.id for record in fresh})
+        added += len(fresh)
     return added
+
+
+def merge_records(records: Iterable[Record], into: Store) -> int:
+    """Add records that `into` lacks, by id, and return how many."""
+    known = set(into.ids())
+    fresh = [record for record in records if record.id not in known]
+    into.extend(fresh)
+    return len(fresh)
 
 
 def _open(connection: "DuckDBPyConnection", paths: Sequence[Path], judgements: Sequence[tuple[str, ...]] = ()) -> None:
@@ -178,12 +187,18 @@ def _open(connection: "DuckDBPyConnection", paths: Sequence[Path], judgements: S
     connection.execute(JUDGEMENTS)
     if judgements:
         connection.executemany("INSERT INTO judgements VALUES (?, ?, ?, ?, ?)", [list(one) for one in judgements])
-    connection.execute(
+    import duckdb
+
+    rows = (
         "CREATE VIEW records AS SELECT rows.*, judgements.word AS judgement, judgements.evidence AS judgement_evidence "
         f"FROM read_parquet([{files}], union_by_name = true) AS rows LEFT JOIN judgements ON rows.id = judgements.record_id"
     )
-    connection.execute(LATEST)
-    connection.execute(COUNTED)
+    try:
+        for view in (rows, LATEST, COUNTED):
+            connection.execute(view)
+    except duckdb.Error as error:
+        told = " ".join(str(error).split())[:200]
+        raise BadRecord(f"{paths[0].name} is no table of records ({told}); give Parquet files that Popcorn wrote.") from None
 
 
 def _read_lines(paths: Sequence[Path]) -> str:

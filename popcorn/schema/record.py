@@ -84,6 +84,8 @@ class Provenance(Frozen):
     """Time in the device lane."""
     wall_s: float | None = None
     """From asking to record."""
+    asked: str | None = None
+    """SHA-256 of all that was asked (text, problem, setting, budgets, version), 16 hex digits: the same question can be answered by this record."""
 
 
 class Record(Frozen):

@@ -22,7 +22,7 @@ HEADERS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Private-Network": "true",
 }
-"""What a server answers with. Any page may read the rows of a fill: they are measurements, and the port is open to this machine alone."""
+"""What a server answers with. It refuses other origins than this machine's before it comes to these; a page from a disk has none to name."""
 
 ROW_COLUMNS = (
     "id", "implementation", "layout", "scalars", "version", "outcome", "reason", "time_s", "low_s", "high_s", "baseline_time_s", "speedup",

@@ -1,7 +1,10 @@
 """Request: one evaluation as asked for, by a person, an agent, a search or a sweep."""
 
+import functools
+import hashlib
 from typing import Literal
 
+from popcorn import __version__
 from popcorn.schema.case import Frozen, GradientMode, Layout, Precision
 from popcorn.suites.problems import Problem
 
@@ -66,3 +69,11 @@ class Request(Frozen):
     def first_call_s(self) -> float:
         """Seconds that a first call has."""
         return self.first_call_timeout_s or 3 * self.timeout_s
+
+    @functools.cached_property
+    def asked(self) -> str:
+        """16 hex digits of everything that changes the answer's meaning: all fields but the device, the seed and where the problem's file lies, and
+        Popcorn's version. The device is the record's own business."""
+        dumped = self.model_dump(mode="json", exclude={"device", "seed", "problem"})
+        text = repr((sorted(dumped.items(), key=lambda pair: pair[0]), self.problem.id, self.problem.hash, __version__))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -80,6 +80,7 @@ def make_record(
             build_lane=lanes.get("build", Lane()),
             device_lane=lanes.get("device", Lane()),
             wall_s=wall_s,
+            asked=session.request.asked if kind != "baseline" else None,
         ),
     )
 

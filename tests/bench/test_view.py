@@ -10,6 +10,8 @@ from rich.console import Console
 from popcorn.bench.view import cases, differences, summary
 from popcorn.records.store import Store
 from popcorn.records.tables import write_table
+from popcorn.site.build import build
+from popcorn.site.gather import Source
 from tests.test_dispatch import row
 
 
@@ -28,7 +30,7 @@ def many(tmp_path_factory):
         connection.execute(f"""
             COPY (SELECT one.* REPLACE (
                       'op_' || (i % 30) AS problem, 'made_' || (i // 30 % 5) AS implementation, 'R' || (i // 150) AS case_id,
-                      md5(i::VARCHAR)[:16] AS id, 0.5 + (i % 7) AS speedup, 'hash' || (i % 30) AS problem_hash)
+                      md5(i::VARCHAR)[:16] AS id, (0.5 + (i % 7))::DOUBLE AS speedup, 'hash' || (i % 30) AS problem_hash)
                   FROM '{folder / "one.parquet"}' AS one, range(150000) AS numbers(i)) TO '{folder / "many.parquet"}' (FORMAT parquet)
         """)
     return folder / "many.parquet"
@@ -39,6 +41,13 @@ def test_a_summary_of_150_000_rows_takes_under_3_seconds(many):
     text = shown(summary(many))
     assert time.process_time() - began < 3
     assert "op_0" in text and "made_4" in text and "1000" in text
+
+
+def test_no_page_of_150_000_rows_is_over_5_mb(many, tmp_path):
+    built = build([Source("records", many)], tmp_path / "site", processes=1)
+    sizes = {path: path.stat().st_size for path in built.folder.rglob("*") if path.is_file()}
+    assert (built.folder / "ops" / "op_3.html").is_file() and max(sizes.values()) < 5_000_000
+    assert len(list((built.folder / "ops" / "op_3").glob("*.js"))) == 2  # 5,000 rows, 4,000 in a file
 
 
 def test_the_cases_of_one_op_are_limited(many):

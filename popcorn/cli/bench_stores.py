@@ -1,0 +1,121 @@
+"""`popcorn bench view`, `diff`, `merge`, `export`, `check`: what is known, and what stores hold against each other."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from popcorn.errors import MissingFile
+
+Tables = Annotated[list[Path] | None, typer.Option("--table", help="Parquet files or a folder of records; your own store when left out.")]
+MOST_TOLD = 20
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make them commands of `popcorn bench`."""
+    for command in (view, diff, merge, export, check):
+        app.command(command.__name__)(command)
+
+
+def view(
+    op: Annotated[str | None, typer.Argument(help="One op, case by case; all ops in summary when left out.")] = None,
+    table: Tables = None,
+    user: Annotated[bool, typer.Option("--user", help="Your own store alone, which it is anyway until records ship.")] = False,
+    page: Annotated[Path | None, typer.Option(help="Write the explorer's pages to this folder and print the first one's path.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 200,
+) -> None:
+    """What is known, as a table, or as the explorer's pages."""
+    from rich.console import Console
+
+    from popcorn.bench.view import cases, summary
+
+    if user and table:
+        raise typer.BadParameter("--user and --table name two sources; give one of them")
+    source = _source(table)
+    if page is not None:
+        from popcorn.site.build import build
+        from popcorn.site.gather import Source
+
+        built = build([Source("records", source)], page)
+        typer.echo(built.folder / (f"ops/{op}.html" if op else "ops.html"))
+        return
+    Console(highlight=False).print(cases(source, op, limit) if op else summary(source))
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="A Parquet file or a folder of records.")],
+    after: Annotated[Path, typer.Argument(help="Another.")],
+) -> None:
+    """Rows whose 95 % intervals no longer meet, and rows whose outcome changed. Exit code 1 where something became slower or wrong."""
+    from rich.console import Console
+
+    from popcorn.bench.view import difference_table, differences
+
+    rows = differences(_source([before]), _source([after]))
+    Console(highlight=False).print(difference_table(rows))
+    raise typer.Exit(int(any((row["ratio"] or 0) > 1 or row["before"] == "correct" != row["after"] for row in rows)))
+
+
+def merge(
+    sources: Annotated[list[Path], typer.Argument(help="Folders of records, or Parquet files.")],
+    to: Annotated[Path | None, typer.Option(help="The folder to add to; the user's own when left out.")] = None,
+    scrub: Annotated[bool, typer.Option("--scrub-incomplete", help="Leave out faults of the harness and what was never timed.")] = False,
+) -> None:
+    """Add the records of other stores, by id. Nothing is removed; of several answers to one question the newest conclusive one counts."""
+    from popcorn.records.exporting import incomplete
+    from popcorn.records.store import Store, default_store
+    from popcorn.records.tables import merge as add
+
+    into = Store(to) if to else default_store()
+    added = add([_records(path) for path in sources], into, (lambda record: incomplete(record) is None) if scrub else (lambda _: True))
+    typer.echo(f"{added} records added")
+
+
+def export(
+    to: Annotated[Path, typer.Argument(help="A .csv or .parquet file.")],
+    op: Annotated[str | None, typer.Option(help="One op alone.")] = None,
+    table: Tables = None,
+) -> None:
+    """Write the newest conclusive row of each case to a file. CSV leaves out texts and raw samples; Parquet has everything."""
+    from popcorn.records.exporting import export as write
+
+    typer.echo(f"{write(_source(table), to, problem=op)} rows written to {to}")
+
+
+def check(
+    store: Annotated[Path, typer.Argument(help="A folder of records, or a Parquet file.")],
+    release: Annotated[bool, typer.Option("--release", help="Also what a store must satisfy before it ships.")] = False,
+) -> None:
+    """Say what is wrong with a store. Exit code 1 where something is."""
+    from popcorn.bench.checking import check as examine
+    from popcorn.bench.checking import counted
+
+    found = examine(_records(store), release)
+    for finding in found[:MOST_TOLD]:
+        typer.echo(f"{finding.rule}: {finding.record} {finding.reason}")
+    for rule, count in sorted(counted(found).items()):
+        typer.echo(f"{count} records break “{rule}”", err=True)
+    if not found:
+        typer.echo("nothing is wrong with it" if release else "ids are fine; --release asks for more", err=True)
+    raise typer.Exit(int(bool(found)))
+
+
+def _records(path: Path) -> Any:
+    """Every record of a folder or a Parquet file."""
+    from popcorn.records.exporting import read_parquet
+    from popcorn.records.store import Store
+
+    if not path.exists():
+        raise MissingFile(f"{path} does not exist; give a Parquet file or a folder of records.")
+    return Store(path) if path.is_dir() else read_parquet(path)
+
+
+def _source(paths: list[Path] | None) -> Any:
+    from popcorn.records.store import Store, default_store
+
+    if not paths:
+        return default_store()
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise MissingFile(f"{missing[0]} does not exist; give a Parquet file or a folder of records.")
+    return Store(paths[0]) if len(paths) == 1 and paths[0].is_dir() else paths

@@ -1,0 +1,173 @@
+"""What the commands of `popcorn sweep` do: call, then print."""
+
+import importlib.util
+import json as json_text
+import time
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from popcorn.errors import BadSweep, MissingTool
+from popcorn.sweep.folder import SweepFolder, find_sweep
+from popcorn.sweep.matrix import Matrix, make_matrix, read_matrix
+
+WIDTH = 100
+
+
+def console(stderr: bool = False) -> Console:
+    """Plain and narrow enough."""
+    made = Console(highlight=False, emoji=False, markup=False, stderr=stderr)
+    return (
+        made if made.is_terminal and made.width < WIDTH else Console(highlight=False, emoji=False, markup=False, stderr=stderr, width=WIDTH)
+    )
+
+
+def gpus_here(gpus: int | None) -> int:
+    """Devices that a local sweep would use."""
+    from popcorn.devices.probe import devices
+
+    return gpus or max(1, sum(name.startswith("cuda") for name in devices()))
+
+
+def show_plan(file: str, gpus: int | None, json: bool) -> None:
+    """Jobs, hours, tokens, money."""
+    from popcorn.devices.host import cache_folder
+    from popcorn.sweep.done import Done
+    from popcorn.sweep.plan import make_plan
+    from popcorn.sweep.showing import plan_facts, plan_table
+
+    matrix = read_matrix(file)
+    if matrix.kind == "ops":
+        from popcorn.sweep.filling import plan_ops
+
+        facts = plan_ops(matrix)
+        print(json_text.dumps(facts)) if json else console().print(facts["text"])
+        return
+    plan = make_plan(matrix, Done(cache_folder()))
+    count = gpus_here(gpus)
+    print(json_text.dumps(plan_facts(plan, count))) if json else console().print(plan_table(plan, count))
+
+
+def submit(
+    file: str | None, over: dict[str, Any], how: dict[str, Any], local: bool, ray: str | None, folder: Path | None, slurm: list[str], watching: bool, json: bool
+) -> None:  # fmt: skip
+    """Read the matrix, make the folder, start it."""
+    from popcorn.sweep.submitting import prepare
+
+    if local and how["container_image"]:
+        raise BadSweep("--container-image needs Slurm with Pyxis and cannot be used with --local; leave one of them out.")
+    matrix = with_ops(read_matrix(file or "h100_kernels"), over)
+    bad = [one for one in slurm if "=" not in one]
+    if bad:
+        raise BadSweep(f"--slurm {bad[0]!r}: expected NAME=VALUE, such as qos=high.")
+    engine = "local" if local else "ray" if ray else "slurm"
+    spec = {**how, "engine": engine, "slurm": dict(one.split("=", 1) for one in slurm), "ray_address": ray}
+    spec["fresh_environments"] = matrix.kind == "ops"
+    start(prepare(matrix, folder, own_cache=engine == "slurm" or matrix.kind == "ops", **spec), watching, json)
+
+
+def with_ops(matrix: Matrix, over: dict[str, Any]) -> Matrix:
+    """An op sweep with some of its keys replaced."""
+    if not over:
+        return matrix
+    if matrix.ops is None:
+        raise BadSweep(f"--{next(iter(over)).replace('_', '-')} belongs to op sweeps, and {matrix.name} is one of agents; leave it out.")
+    tables = matrix.model_dump(mode="json")
+    tables["ops"] |= over
+    return make_matrix(tables, matrix.name)
+
+
+def start(folder: SweepFolder, watching: bool, json: bool) -> None:
+    """Carry it out with its engine."""
+    spec = folder.spec()
+    if spec.engine == "slurm":
+        from popcorn.sweep.slurm import queue
+
+        job = queue(folder)
+        typer.echo(f"queued as Slurm job {job}; `popcorn sweep watch {folder.path}` follows it", err=json)
+        if watching:
+            watch(folder)
+        if json:
+            print(json_text.dumps({"folder": str(folder.path), "slurm_job": job}))
+        return
+    if spec.matrix.kind == "agents" and importlib.util.find_spec("inspect_ai") is None:
+        raise MissingTool("sweeps of agents need Inspect: pip install 'popcornbench[agents]'")
+    from popcorn.cli.sweep_view import following
+    from popcorn.sweep.submitting import run_here
+
+    with following(folder, quiet=json):
+        if spec.engine == "ray":
+            from popcorn.sweep.ray_engine import opener
+
+            session = run_here(folder, opener(spec.ray_address, folder))
+        else:
+            session = run_here(folder)
+    show_status(str(folder.path), json)
+    raise typer.Exit(130 if session.stopping else 0)
+
+
+def resume(run: str | None, retry: bool, image: str | None, watching: bool, json: bool) -> None:
+    """As it was submitted."""
+    from popcorn.sweep.done import Done
+    from popcorn.sweep.plan import make_plan
+
+    folder = find_sweep(run)
+    spec = folder.spec()
+    if image is not None:
+        if spec.engine == "local":
+            raise BadSweep("--container-image needs Slurm with Pyxis, and this sweep is a local one; leave it out.")
+        spec = spec.model_copy(update={"container_image": image})
+        folder.keep(spec)
+    if retry and spec.matrix.kind == "agents":
+        done = Done(Path(spec.cache))
+        known = make_plan(spec.matrix, done)
+        done.forgive([job.id for job in known.jobs if job.id not in known.known.done], spec.matrix.name)
+    folder.undrain()
+    start(folder, watching, json)
+
+
+def watch(folder: SweepFolder, every_s: float = 2.0) -> None:
+    """Draw it until nobody works on it."""
+    from popcorn.sweep.showing import sweep_facts, sweep_table
+
+    with Live(sweep_table(sweep_facts(folder)), console=console(), refresh_per_second=2) as live:
+        waited = 0
+        while True:
+            facts = sweep_facts(folder)
+            live.update(sweep_table(facts))
+            waited = 0 if facts["state"] == "running" else waited + 1
+            if facts["state"] == "done" or (waited > 30 and facts["engine"] != "slurm"):
+                return
+            time.sleep(every_s)
+
+
+def show_status(run: str | None, json: bool) -> None:
+    """Once."""
+    from popcorn.sweep.showing import sweep_facts, sweep_table
+
+    facts = sweep_facts(find_sweep(run))
+    print(json_text.dumps(facts)) if json else console().print(sweep_table(facts))
+
+
+def stop(run: str | None, now: bool) -> None:
+    """Ask it to stop."""
+    folder = find_sweep(run)
+    folder.drain(now)
+    typer.echo(f"{folder.path} {'lets go' if now else 'drains'}; `popcorn sweep resume {folder.path}` goes on with it")
+
+
+def merge(sources: list[Path], to: Path | None, scrub: bool, json: bool) -> None:
+    """Bring caches together."""
+    from popcorn.devices.host import cache_folder
+    from popcorn.sweep.merging import merge_caches
+
+    told = merge_caches(sources, to or cache_folder(), scrub)
+    if json:
+        print(json_text.dumps(vars(told)))
+        return
+    typer.echo(f"{told.records} records, {told.runs} runs, {told.jobs} ends of jobs added; {told.scrubbed} incomplete rows left out")
+    for conflict in told.conflicts:
+        typer.echo(f"conflict: {conflict}", err=True)

@@ -1,0 +1,79 @@
+"""What became of jobs: a line each time one ends, in files that all sweeps share. A job counts as done by its id alone, whichever sweep did it.
+
+<cache>/jobs/<host>.jsonl      processes of a host take turns by flock, hosts have files of their own
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from popcorn.devices.host import host_hash
+from popcorn.records.appending import append_line, mend
+
+Kind = Literal["done", "api_error", "infrastructure", "refused"]
+"""`done` is a result, whatever it says. `refused`: this machine cannot do it at all; another may."""
+
+
+@dataclass
+class Known:
+    """What the lines say of one sweep's jobs, or of all."""
+
+    done: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Job → its line."""
+    failures: dict[str, Counter[str]] = field(default_factory=dict)
+    """Job → how often it ended in which failure, since it was last asked for anew."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Job → why this kind of machine cannot do it."""
+
+
+class Done:
+    """The lines of a cache folder."""
+
+    def __init__(self, cache: Path):
+        self.folder = cache / "jobs"
+
+    def add(self, job: str, kind: Kind, sweep: str, **facts: Any) -> None:
+        """One job ended; on disk when this returns."""
+        line = {"job": job, "kind": kind, "sweep": sweep, "at": datetime.now(UTC).isoformat(timespec="seconds"), **facts}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        append_line(self.folder / f"{host_hash()}.jsonl", json.dumps(line).encode())
+
+    def forgive(self, jobs: list[str], sweep: str) -> None:
+        """Earlier failures of these jobs no longer count against their retries."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps({"job": job, "kind": "forgiven", "sweep": sweep}).encode() for job in jobs]
+        if lines:
+            append_line(self.folder / f"{host_hash()}.jsonl", b"\n".join(lines))
+
+    def read(self) -> Known:
+        """Everything that is known. A job that is done stays done."""
+        known = Known()
+        for line in self.lines():
+            job, kind = line["job"], line["kind"]
+            if kind == "done":
+                known.done[job] = line
+            elif kind == "refused":
+                known.refused[job] = str(line.get("reason", ""))
+            elif kind == "forgiven":
+                known.failures.pop(job, None)
+                known.refused.pop(job, None)
+            else:
+                known.failures.setdefault(job, Counter())[kind] += 1
+        return known
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Every whole line of every host."""
+        for path in sorted(self.folder.glob("*.jsonl")):
+            if not path.read_bytes().endswith(b"\n"):
+                mend(path)
+            for text in path.read_bytes().splitlines():
+                try:
+                    line = json.loads(text)
+                except ValueError:  # a torn line, or one of somebody else's
+                    continue
+                if isinstance(line, dict) and "job" in line and "kind" in line:
+                    yield line

@@ -1,0 +1,168 @@
+"""A sweep's folder: what was asked, who works on it, who wants it to stop. Everything that workers of one sweep tell one another lies here.
+
+spec.json                 the matrix and how it is carried out; a resume reads it
+drain                     exists: take no new job; `now` in it: let go of those under way, too
+claims/<epoch>/<job>      a job that a worker of this epoch took; a new submission is a new epoch, so a lost node's claims are void
+status/<rank>.json        what a worker is doing, every second or so
+walltime                  exists: it drains because the cluster's time is over, and is to be queued again
+log.txt                   a line a remarkable thing
+"""
+
+import json
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from popcorn.devices.host import cache_folder
+from popcorn.errors import BadSweep
+from popcorn.schema.case import Frozen
+from popcorn.sweep.matrix import Matrix
+
+STALE_S = 120.0
+"""A worker that wrote nothing for so long is gone."""
+
+
+class Spec(Frozen):
+    """What was submitted."""
+
+    matrix: Matrix
+    cache: str
+    """Where its records, runs, builds and jobs are kept: the user's cache, or the folder's own."""
+    engine: str = "local"
+    """local, slurm, ray."""
+    gpus: int | None = None
+    """Devices of this machine; all when None."""
+    nodes: int = 1
+    gpus_per_node: int = 8
+    ray_address: str | None = None
+    minutes: int = 1440
+    """Walltime of one Slurm job."""
+    drain_s: int = 600
+    """Seconds before the walltime at which nothing new begins."""
+    container_image: str | None = None
+    slurm: dict[str, str | int] = {}
+    """More parameters of sbatch: account, qos, partition."""
+    fresh_environments: bool = False
+    """One environment a backend, rather than this one for all."""
+
+
+class SweepFolder:
+    """One sweep on disk."""
+
+    def __init__(self, path: Path):
+        self.path = Path(path)
+
+    # -- what was asked ------------------------------------------------------------------------------------------------------------
+
+    def keep(self, spec: Spec) -> None:
+        """Write the spec, whole or not at all."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path / "spec.json", spec.model_dump_json(indent=1))
+
+    def spec(self) -> Spec:
+        """What was submitted. Raises BadSweep."""
+        try:
+            return Spec.model_validate_json((self.path / "spec.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or "its spec.json cannot be read"
+            raise BadSweep(f"{self.path} is no sweep ({said}); give a folder that `popcorn sweep submit` made.") from None
+
+    # -- stopping ------------------------------------------------------------------------------------------------------------------
+
+    def drain(self, now: bool = False) -> None:
+        """Ask every worker to stop: after what is under way, or at once."""
+        write_whole(self.path / "drain", "now" if now else "drain")
+
+    def draining(self) -> str | None:
+        """`drain`, `now`, or None."""
+        try:
+            return (self.path / "drain").read_text(encoding="utf-8").strip() or "drain"
+        except OSError:
+            return None
+
+    def walltime(self) -> None:
+        """The time that the cluster gives is nearly over: drain, and go on in another job."""
+        write_whole(self.path / "walltime", str(time.time()))
+        self.log("the walltime comes near")
+        self.drain()
+
+    def undrain(self) -> None:
+        """It may work again."""
+        (self.path / "drain").unlink(missing_ok=True)
+
+    # -- claims --------------------------------------------------------------------------------------------------------------------
+
+    def claim(self, epoch: str, job: str, rank: int) -> bool:
+        """True when this worker may do the job: nobody else of this epoch took it. A worker that was restarted keeps its own."""
+        folder = self.path / "claims" / epoch
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / job
+        try:
+            with path.open("x", encoding="ascii") as file:
+                file.write(str(rank))
+            return True
+        except FileExistsError:
+            return path.read_text(encoding="ascii") == str(rank)
+
+    def release(self, epoch: str, job: str) -> None:
+        """The job failed and may be taken again, by anybody."""
+        (self.path / "claims" / epoch / job).unlink(missing_ok=True)
+
+    # -- who does what -------------------------------------------------------------------------------------------------------------
+
+    def report(self, rank: int, **facts: Any) -> None:
+        """This worker's status, whole or not at all."""
+        (self.path / "status").mkdir(parents=True, exist_ok=True)
+        write_whole(self.path / "status" / f"{rank}.json", json.dumps({"rank": rank, "pid": os.getpid(), "updated": time.time(), **facts}))
+
+    def workers(self) -> list[dict[str, Any]]:
+        """Each worker's last word; `lost` where it went silent without an end."""
+        found = []
+        for path in sorted((self.path / "status").glob("*.json")):
+            try:
+                one = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                continue
+            if one.get("state") != "ended" and time.time() - float(one.get("updated", 0)) > STALE_S:
+                one["state"] = "lost"
+            found.append(one)
+        return sorted(found, key=lambda one: one["rank"])
+
+    def log(self, sentence: str) -> None:
+        """One line, with the time."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "log.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {sentence}\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file, whole or not at all."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)
+
+
+def local_sweeps() -> Path:
+    """Where sweeps that use the user's own cache have their folders."""
+    return cache_folder() / "sweeps"
+
+
+def cluster_sweeps() -> Path:
+    """Where sweeps with a cache of their own lie: a folder that all nodes see."""
+    return Path("logs") / "sweeps"
+
+
+def find_sweep(text: str | None = None) -> SweepFolder:
+    """By path, by name, or the newest one. Raises BadSweep."""
+    places = (cluster_sweeps(), local_sweeps())
+    if text is not None:
+        for path in (Path(text), *(place / text for place in places)):
+            if (path / "spec.json").is_file():
+                return SweepFolder(path)
+        raise BadSweep(f"there is no sweep {text[:100]!r}; give its folder, or a name under {places[0]} or {places[1]}.")
+    found = [path for place in places for path in place.glob("*/spec.json")]
+    if not found:
+        raise BadSweep("no sweep was submitted here yet; `popcorn sweep submit sweeps/smoke.toml --local` starts one.")
+    return SweepFolder(max(found, key=lambda path: path.stat().st_mtime).parent)

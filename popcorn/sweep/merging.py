@@ -1,0 +1,126 @@
+"""Merging: records, runs and ends of jobs of several places into one cache. Nothing is removed at the source; conflicts are told. Imports no torch."""
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from popcorn.errors import MissingFile
+from popcorn.records.migrations import read_record
+from popcorn.records.store import Store
+from popcorn.records.tables import merge_records
+from popcorn.schema.record import Record
+from popcorn.sweep.done import Done
+
+INCOMPLETE = ("harness_error",)
+"""Outcomes of rows that were scheduled and never measured."""
+
+
+@dataclass
+class Merged:
+    """What came together."""
+
+    records: int = 0
+    runs: int = 0
+    jobs: int = 0
+    scrubbed: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    """Questions with different verdicts, and things that exist twice with different contents. The newest conclusive record counts."""
+
+
+def merge_caches(sources: list[Path], to: Path, scrub: bool = False) -> Merged:
+    """Add what `to` lacks. A source is a cache, a sweep's folder, a folder of records, or a JSONL file of records. Raises MissingFile."""
+    told, into = Merged(), Store(to / "records")
+    known = {record.id: record for record in into}
+    verdicts: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for record in known.values():
+        verdicts[_question(record)].add(record.verdict.outcome)
+    for source in sources:
+        if not source.exists():
+            raise MissingFile(f"{source} does not exist; give a cache, a sweep's folder, a folder of records or a JSONL file.")
+        fresh = []
+        for record in _records(source, told):
+            if scrub and record.verdict.outcome in INCOMPLETE:
+                told.scrubbed += 1
+                continue
+            old = known.get(record.id)
+            if old is not None:
+                if old != record:
+                    told.conflicts.append(f"record {record.id} has two contents; the one that was here is kept")
+                continue
+            known[record.id] = record
+            fresh.append(record)
+            if record.verdict.outcome not in INCOMPLETE:
+                verdicts[_question(record)].add(record.verdict.outcome)
+        told.records += merge_records(fresh, into)
+        for cache in _caches(source):
+            told.runs += _merge_runs(cache, to, told)
+            told.jobs += _merge_jobs(cache, to)
+    for question, outcomes in sorted(verdicts.items()):
+        if len(outcomes) > 1:
+            told.conflicts.append(
+                f"{question[0]} {question[2]} {question[4]} on {question[5]}: {' and '.join(sorted(outcomes))}; the newest counts"
+            )
+    return told
+
+
+def _question(record: Record) -> tuple[str, ...]:
+    subject = record.subject
+    return (
+        subject.problem,
+        subject.problem_hash,
+        subject.implementation,
+        subject.candidate_hash or "",
+        record.case.id,
+        record.machine.device_id,
+    )
+
+
+def _records(source: Path, told: Merged) -> Iterator[Record]:
+    if source.is_file():
+        for number, text in enumerate(source.read_bytes().splitlines(), 1):
+            try:
+                yield read_record(json.loads(text))
+            except ValueError as error:
+                told.conflicts.append(f"{source}:{number}: not a record ({str(error).splitlines()[0][:100]})")
+        return
+    nested = [path for pattern in ("records", "cache/records", "shards/*/records") for path in sorted(source.glob(pattern))]
+    for folder in nested or [source]:
+        yield from Store(folder)
+
+
+def _caches(source: Path) -> list[Path]:
+    return [path for path in (source, source / "cache") if (path / "runs").is_dir() or (path / "jobs").is_dir()]
+
+
+def _merge_runs(source: Path, to: Path, told: Merged) -> int:
+    """Folders of runs that ended, whole; one that ended wins over one that did not."""
+    added = 0
+    for path in sorted((source / "runs" / "agents").glob("*/run.json")):
+        run, there = path.parent, to / "runs" / "agents" / path.parent.name
+        ended = json.loads(path.read_text()).get("ended_by") is not None
+        if (there / "run.json").is_file():
+            here = json.loads((there / "run.json").read_text())
+            if here.get("ended_by") is not None or not ended:
+                if here.get("record_id") != json.loads(path.read_text()).get("record_id"):
+                    told.conflicts.append(f"run {run.name} has two contents; the one that was here is kept")
+                continue
+            shutil.rmtree(there)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(run, there)
+        added += 1
+    return added
+
+
+def _merge_jobs(source: Path, to: Path) -> int:
+    theirs, ours = Done(source), Done(to)
+    have = ours.read().done
+    added = 0
+    for line in theirs.read().done.values():
+        if line["job"] not in have:
+            facts = {name: value for name, value in line.items() if name not in ("job", "kind", "sweep", "at")}
+            ours.add(line["job"], "done", str(line.get("sweep", "")), **facts)
+            added += 1
+    return added

@@ -1,0 +1,128 @@
+"""Plan: the jobs of a sweep, those that are missing, and what they are expected to take, before anything is spent. Imports no torch."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from popcorn.agents.tiers import find_tier
+from popcorn.sweep.done import Done, Known
+from popcorn.sweep.jobs import Job, agent_jobs, budget_of, row_of
+from popcorn.sweep.matrix import Matrix
+
+GUESS_TOKENS_IN, GUESS_TOKENS_OUT = 12_000, 4_000
+"""Of one turn, where nothing is known yet: the prompt with its history, and an answer with its reasoning."""
+GUESS_LLM_S = 60.0
+"""Of one turn."""
+OFFLINE = ("scripted/", "replay/", "baseline/")
+
+
+@dataclass
+class Cell:
+    """One model in one tier."""
+
+    model: str
+    tier: str
+    jobs: int = 0
+    done: int = 0
+    missing: int = 0
+    given_up: int = 0
+    refused: int = 0
+    hours: float = 0.0
+    """Of one agent, for what is missing."""
+    tokens: int | None = 0
+    dollars: float | None = 0.0
+    """None where the model's price is unknown."""
+    measured: bool = False
+    """True when the estimate is the mean of jobs that are done; else it is a guess from budgets."""
+
+
+@dataclass
+class Plan:
+    """What a sweep still has to do."""
+
+    matrix: Matrix
+    jobs: list[Job]
+    missing: list[Job]
+    cells: list[Cell]
+    known: Known = field(repr=False)
+
+    @property
+    def done(self) -> int:
+        """Jobs that have a result."""
+        return sum(cell.done for cell in self.cells)
+
+    def hours(self, gpus: int) -> float:
+        """Wall clock for what is missing, on so many devices with the matrix's agents each."""
+        return sum(cell.hours for cell in self.cells) / max(1, min(gpus * self.matrix.agents_per_gpu, len(self.missing) or 1))
+
+    @property
+    def tokens(self) -> int:
+        """Of what is missing, as far as it can be estimated."""
+        return sum(cell.tokens or 0 for cell in self.cells)
+
+    @property
+    def dollars(self) -> float:
+        """Of what is missing, where prices are known."""
+        return sum(cell.dollars or 0.0 for cell in self.cells)
+
+    @property
+    def unpriced(self) -> list[str]:
+        """Models whose price nobody wrote down."""
+        return sorted({cell.model for cell in self.cells if cell.missing and cell.dollars is None})
+
+
+def make_plan(matrix: Matrix, done: Done, jobs: list[Job] | None = None) -> Plan:
+    """The plan of an agent sweep as things stand. Raises BadSweep, BadAgent, UnknownProblem."""
+    found = agent_jobs(matrix) if jobs is None else jobs
+    known = done.read()
+    cells: dict[tuple[str, str], Cell] = {}
+    missing = []
+    for job in found:
+        key = (job.model, job.tier)
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = Cell(*key)
+        cell.jobs += 1
+        if job.id in known.done:
+            cell.done += 1
+        elif job.id in known.refused:
+            cell.refused += 1
+        elif job.id in known.failures and given_up(matrix, known, job.id):
+            cell.given_up += 1
+        else:
+            cell.missing += 1
+            missing.append(job)
+    _estimate(matrix, list(cells.values()), known.done.values())
+    return Plan(matrix, found, missing, list(cells.values()), known)
+
+
+def given_up(matrix: Matrix, known: Known, job: str) -> bool:
+    """True when its failures are more than the retries of their kind."""
+    failures = known.failures.get(job, Counter())
+    return failures.get("api_error", 0) > matrix.retries.api_error or failures.get("infrastructure", 0) > matrix.retries.infrastructure
+
+
+def _estimate(matrix: Matrix, cells: list[Cell], lines: Iterable[dict[str, Any]]) -> None:
+    seen: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        seen[str(line.get("model")), str(line.get("tier"))].append(line)
+    for cell in cells:
+        row, tier = row_of(matrix, cell.model), find_tier(cell.tier, matrix.tiers_file)
+        past = seen[cell.model, cell.tier]
+        walls = [float(line["wall_s"]) for line in past if line.get("wall_s") is not None]
+        spent = [int(line["tokens"]) for line in past if line.get("tokens") is not None]
+        costs = [float(line["cost_usd"]) for line in past if line.get("cost_usd") is not None]
+        offline = row.provider.startswith(OFFLINE)
+        turns = budget_of(matrix, tier).turns
+        submit_s = 6 * matrix.budget_s  # turns with the reference, and about five times that around them
+        wall_s = fmean(walls) if walls else turns * (0.0 if offline else GUESS_LLM_S) / 2 + submit_s
+        fresh = turns / 2 * (GUESS_TOKENS_IN + GUESS_TOKENS_OUT)
+        tokens = fmean(spent) if spent else 0.0 if offline else fresh
+        guess = None if row.price is None else turns / 2 * (GUESS_TOKENS_IN * row.price.input + GUESS_TOKENS_OUT * row.price.output) / 1e6
+        cost = fmean(costs) if costs else guess
+        cell.measured = bool(walls)
+        cell.hours = cell.missing * wall_s / 3600
+        cell.tokens = round(cell.missing * tokens)
+        cell.dollars = None if cost is None else cell.missing * cost

@@ -1,0 +1,137 @@
+"""What a plan and a sweep look like, as tables within 100 columns, and as plain data. The live view and `status` draw the same."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from popcorn.sweep.done import Done
+from popcorn.sweep.folder import SweepFolder
+from popcorn.sweep.plan import Plan, make_plan
+from popcorn.units import UNKNOWN, show_ratio, show_time
+
+MOST_ACTIVE = 12
+
+
+def plan_facts(plan: Plan, gpus: int) -> dict[str, Any]:
+    """A plan as data."""
+    return {
+        "sweep": plan.matrix.name, "jobs": len(plan.jobs), "done": plan.done, "missing": len(plan.missing),
+        "given_up": sum(cell.given_up for cell in plan.cells), "refused": sum(cell.refused for cell in plan.cells), "gpus": gpus,
+        "expected_hours": plan.hours(gpus), "expected_tokens": plan.tokens, "expected_dollars": plan.dollars, "unpriced_models": plan.unpriced,
+        "cells": [vars(cell) for cell in plan.cells],
+    }  # fmt: skip
+
+
+def plan_table(plan: Plan, gpus: int) -> Group:
+    """A plan for people: a line a model and tier, then the sum."""
+    table = _table("model", "tier", "jobs", "done", "missing", "tokens", "money", "basis")
+    for cell in plan.cells:
+        money = UNKNOWN if cell.dollars is None else f"${cell.dollars:,.2f}"
+        basis = "measured" if cell.measured else "guess"
+        table.add_row(cell.model, cell.tier, str(cell.jobs), str(cell.done), str(cell.missing), f"{cell.tokens or 0:,}", money, basis)
+    hours = plan.hours(gpus)
+    lines = [
+        f"{plan.matrix.name}: {len(plan.jobs):,} jobs, {plan.done:,} done, {len(plan.missing):,} missing",
+        f"expected: {show_time(hours * 3600)} on {gpus} device{'s' if gpus != 1 else ''} × {plan.matrix.agents_per_gpu} agents · {plan.tokens:,} tokens · ${plan.dollars:,.2f}",
+    ]
+    if plan.unpriced:
+        lines.append(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")
+    left = [(sum(cell.given_up for cell in plan.cells), "gave up after their retries; `sweep resume --retry` tries again"), (sum(cell.refused for cell in plan.cells), "cannot be done here; the reasons are in the log")]  # fmt: skip
+    lines += [f"{count} jobs {what}" for count, what in left if count]
+    return Group(table, *(Text(line) for line in lines))
+
+
+def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
+    """A sweep as data: its plan as it stands and its workers' last words."""
+    spec = folder.spec()
+    workers = folder.workers()
+    live = [one for one in workers if one.get("state") in ("running", "draining", "paused")]
+    facts: dict[str, Any] = {
+        "sweep": spec.matrix.name,
+        "folder": str(folder.path),
+        "kind": spec.matrix.kind,
+        "engine": spec.engine,
+        "workers": workers,
+    }
+    if spec.matrix.kind == "agents":
+        plan = make_plan(spec.matrix, Done(Path(spec.cache)))
+        outcomes: dict[str, int] = {}
+        for job in plan.jobs:
+            line = plan.known.done.get(job.id)
+            if line is not None:
+                outcomes[str(line.get("outcome"))] = outcomes.get(str(line.get("outcome")), 0) + 1
+        facts |= {
+            "jobs": len(plan.jobs), "done": plan.done, "missing": len(plan.missing), "given_up": sum(cell.given_up for cell in plan.cells),
+            "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "expected_hours": plan.hours(max(1, sum(len(one.get("devices", ())) for one in live))),
+        }  # fmt: skip
+    else:
+        from popcorn.sweep.filling import phase_facts
+
+        facts |= phase_facts(folder, spec)
+    facts["state"] = "running" if live else "done" if not facts.get("missing") else "stopped"
+    return facts
+
+
+def sweep_table(facts: dict[str, Any]) -> Group:
+    """The same for people."""
+    done, jobs = facts["done"], facts["jobs"]
+    head = f"{facts['sweep']} · {facts['state']} · {done:,} of {jobs:,} jobs"
+    if facts.get("outcomes"):
+        head += " · " + ", ".join(f"{count} {name}" for name, count in sorted(facts["outcomes"].items(), key=lambda pair: -pair[1]))
+    lines: list[Any] = [Text(head)]
+    bar = round(60 * done / jobs) if jobs else 60
+    lines.append(Text("█" * bar + "░" * (60 - bar) + f" {100 * done / jobs if jobs else 100:.0f} %"))
+    for name, count in (("gave up after their retries", facts.get("given_up")), ("cannot be done here", facts.get("refused"))):
+        if count:
+            lines.append(Text(f"{count} jobs {name}"))
+    for phase in facts.get("phases", ()):
+        lines.append(
+            Text(
+                f"  {phase['phase']:20} {phase['done']:>6,} of {phase['jobs']:>6,} rows{'  · ' + phase['reason'] if phase.get('reason') else ''}"
+            )
+        )
+    active = [one for worker in facts["workers"] if worker.get("state") != "ended" for one in worker.get("active", ())]
+    if active:
+        table = _table("problem", "model", "tier", "turn", "now", "best", "device")
+        for one in sorted(active, key=lambda one: one["since"])[:MOST_ACTIVE]:
+            best = show_ratio(one["best"]) if one.get("best") else UNKNOWN
+            table.add_row(one["problem"], one["model"], one["tier"], f"{one['turn']}/{one['turns']}", one["now"], best, one["device"])
+        lines.append(table)
+        if len(active) > MOST_ACTIVE:
+            lines.append(Text(f"… and {len(active) - MOST_ACTIVE} more"))
+    for worker in facts["workers"]:
+        lines.append(Text(worker_line(worker)))
+    return Group(*lines)
+
+
+def worker_line(worker: dict[str, Any]) -> str:
+    """`worker 0 · running · cuda:0 · 12 done, 1 failed · device busy 93 % · 31 of 240 evaluations remembered`."""
+    elapsed = max(1e-9, float(worker.get("updated", 0)) - float(worker.get("began", worker.get("updated", 0))))
+    devices = worker.get("devices", ())
+    parts = [f"worker {worker['rank']}", str(worker.get("state")), ", ".join(devices)]
+    parts.append(f"{worker.get('done', 0)} done, {worker.get('failed', 0)} failed")
+    if devices and worker.get("device_run_s"):
+        parts.append(f"devices at work {min(100.0, 100 * float(worker['device_run_s']) / elapsed / len(devices)):.0f} %")
+    if worker.get("asked"):
+        parts.append(f"{worker.get('remembered', 0)} of {worker['asked']} evaluations remembered")
+    if worker.get("paused"):
+        parts.append(f"paused: {'; '.join(worker['paused'])}")
+    if worker.get("state") == "lost":
+        parts.append(f"silent for {show_time(time.time() - float(worker['updated']))}")
+    return " · ".join(part for part in parts if part)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for name in columns:
+        table.add_column(
+            name,
+            justify="right" if name in ("jobs", "done", "missing", "tokens", "money", "turn", "best") else "left",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
+    return table

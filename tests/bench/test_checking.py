@@ -1,0 +1,51 @@
+"""What keeps a store from shipping."""
+
+from popcorn.bench.checking import check, counted
+from tests.test_dispatch import row
+
+
+def fit(record):
+    timing = record.measurement.timing
+    control = timing.control.model_copy(update={"fit": True, "reason": None})
+    measurement = record.measurement.model_copy(update={"timing": timing.model_copy(update={"control": control})})
+    return record.model_copy(update={"measurement": measurement})
+
+
+def rules(*records):
+    return dict(counted(check(records, release=True)))
+
+
+def test_a_good_store_has_no_findings():
+    assert rules(fit(row("popcorn", 2.0)), fit(row("inductor", 1.5))) == {}
+
+
+def test_a_row_whose_controls_did_not_pass_may_not_ship():
+    good = fit(row("popcorn", 2.0))
+    timing = good.measurement.timing
+    noisy = timing.model_copy(update={"control": timing.control.model_copy(update={"fit": False, "reason": "noisy"})})
+    assert rules(good.model_copy(update={"measurement": good.measurement.model_copy(update={"timing": noisy})})) == {"controls passed": 1}
+
+
+def test_rows_of_texts_that_are_no_more_may_not_ship():
+    good = fit(row("popcorn", 2.0))
+    other = good.model_copy(update={"subject": good.subject.model_copy(update={"problem_hash": "0" * 16})})
+    gone = good.model_copy(update={"subject": good.subject.model_copy(update={"problem": "no_such_op"})})
+    assert rules(fit(row("popcorn", 2.0, hash="0" * 16))) == rules(other) == rules(gone) == {"no stale fingerprints": 1}
+
+
+def test_incomplete_rows_and_rows_of_candidates_may_not_ship():
+    assert rules(row("popcorn", outcome="harness_error")) == rules(row("popcorn", timed=False)) == {"no incomplete rows": 1}
+    assert rules(fit(row("popcorn", 2.0)).model_copy(update={"kind": "evaluation"})) == {"rows of the library alone": 1}
+
+
+def test_what_wins_a_case_and_is_wrong_elsewhere_in_its_class_may_not_ship():
+    winner, wrong = fit(row("popcorn", 3.0)), row("popcorn", outcome="wrong_values", dims={"R": 1, "D": 8})
+    assert rules(winner, wrong) == {"every choice validated": 1}
+    assert rules(winner, row("popcorn", outcome="wrong_values", dims={"R": 1, "D": 8}, gradient="grad")) == {}
+    assert rules(winner, wrong, fit(row("inductor", 4.0))) == {}
+
+
+def test_two_records_under_one_id_are_found_without_a_release():
+    one = row("popcorn", 2.0)
+    assert counted(check([one, one])) == {}
+    assert counted(check([one, row("inductor", 2.0).model_copy(update={"id": one.id})])) == {"one id, one record": 1}
