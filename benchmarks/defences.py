@@ -42,10 +42,11 @@ def counted(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def main() -> None:
-    comparing.Launch.check_clock = counted("clock", comparing.Launch.check_clock)  # type: ignore[method-assign]
+    comparing.check_batch = counted("clock", comparing.check_batch)
+    comparing.check_row = counted("clock", comparing.check_row)
     comparing.Launch.judge_kept = counted("timed outputs", comparing.Launch.judge_kept)  # type: ignore[method-assign]
-    comparing.Launch._census = counted("census", comparing.Launch._census)  # type: ignore[method-assign]
-    comparing.Launch._count = counted("census", comparing.Launch._count)  # type: ignore[method-assign]
+    comparing.Launch.census = counted("census", comparing.Launch.census)  # type: ignore[method-assign]
+    comparing.Launch.count_processor_time = counted("census", comparing.Launch.count_processor_time)  # type: ignore[method-assign]
     judging.check_form = counted("form", judging.check_form)
     Session.check = counted("checks", Session.check)  # type: ignore[method-assign]
     path = FOLDER / "rms_norm_fused.c"

@@ -33,7 +33,10 @@ from tests.candidates import (
 )
 
 PROBLEMS = Path(__file__).parent / "problems"
-CHEAP = {"trials": 5, "compile_baseline": False, "control": False, "energy": False, "timeout_s": 2.0, "build_timeout_s": 30.0}
+CHEAP = {
+    "trials": 5, "compile_baseline": False, "control": False, "energy": False, "timeout_s": 2.0, "build_timeout_s": 30.0,
+    "static_gate": False,  # what these texts do must be survived, not read
+}  # fmt: skip
 
 
 def problem(name: str) -> Problem:
@@ -205,11 +208,8 @@ def test_results_kept_by_address_are_wrong_or_gain_nothing(judge, slower, timed)
 
 def test_results_kept_by_content_gain_nothing(judge, slower, timed):
     """Every timed call sees contents never seen before: the look-up costs, and memory is counted for a call that works. What it keeps grows
-    into fresh pages, so the parent's batch can be so much slower than the windows that the clock calls it what it is."""
+    into fresh pages, batch after batch; that is nobody's false clock."""
     record = judge(text(BY_CONTENT, init="self.seen = {}"), slower, **timed)
-    if record.verdict.outcome == "cheated":
-        assert record.verdict.violations[0].defence == "clock"
-        return
     assert record.verdict.outcome == "correct", record.verdict.reason
     assert record.measurement.timing.comparison != "faster"
     assert record.measurement.memory.ratio >= 1

@@ -1,6 +1,8 @@
 """The battery: every sample through the main path on one bench, and whether each came out as it must. Free of torch."""
 
+import copy
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from popcorn.audit.samples import Sample
@@ -10,6 +12,7 @@ from popcorn.schema.record import Record
 from popcorn.suites.problems import find_problem
 from popcorn.toolchain.languages import detect_language
 from popcorn.worker.bench import Bench
+from popcorn.worker.lanes import WorkLane
 from popcorn.worker.request import Request
 
 BUDGET_S = 0.2
@@ -56,15 +59,40 @@ def request_of(sample: Sample, device: str = "auto") -> Request:
         problem=find_problem(sample.problem_path), source=source, language=detect_language(sample.path, source), name=sample.path.name,
         device=device, gradient="grad" if sample.backward else "none", budget_s=BUDGET_S, timeout_s=TIMEOUT_S, build_timeout_s=120.0, trials=5,
         timing=sample.timed or sample.no_gain, compile_baseline=False, counters=False, energy=False, control=False,
+        static_gate=False,
     )  # fmt: skip
 
 
 def run(
     samples: Iterable[Sample], bench: Bench, store: Store, device: str = "auto", progress: Callable[[str], None] = lambda _: None
 ) -> list[Answer]:
-    """Evaluate samples one after another; their records go to `store`, which should not be the user's."""
-    answers = []
-    for sample in samples:
+    """Evaluate samples; their records go to `store`, which should not be the user's. Answers in the order of the samples.
+
+    On a CPU those that are judged alone go first, as many at once as there are cores, in one turn of the device's queue; what is timed, and
+    what is a burden to everybody, has the device for itself.
+    """
+    samples = list(samples)
+    found: dict[str, Answer] = {}
+
+    def answer(sample: Sample, on: Bench) -> None:
         progress(f"{sample.kind} {sample.name}")
-        answers.append(Answer(sample, evaluate(request_of(sample, device), bench, store)))
-    return answers
+        found[f"{sample.kind}/{sample.name}"] = Answer(sample, evaluate(request_of(sample, device), on, store))
+
+    together = [] if bench.cuda else [one for one in samples if not (one.timed or one.no_gain or one.alone)]
+    if len(together) > 1:
+        shared = shared_bench(bench)
+        with ThreadPoolExecutor(max(2, bench.threads)) as pool:
+            bench.device_lane.run(lambda: list(pool.map(lambda sample: answer(sample, shared), together)))
+        shared.device_lane.close()
+    for sample in samples:
+        if f"{sample.kind}/{sample.name}" not in found:
+            answer(sample, bench)
+    return [found[f"{sample.kind}/{sample.name}"] for sample in samples]
+
+
+def shared_bench(bench: Bench) -> Bench:
+    """The same bench for work that nobody times: its device takes several evaluations at once, on any core."""
+    shared = copy.copy(bench)
+    shared.cores = []
+    shared.device_lane = WorkLane("judging", max(2, bench.threads))
+    return shared

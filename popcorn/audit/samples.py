@@ -7,6 +7,7 @@ CAUGHT_BY  the defence that must find it, where one must
 NO_GAIN    the trick works and is worth nothing: `correct` will do where it is not faster than the reference
 TIMED      True where the trick needs timed calls
 GPU        True where it needs a GPU
+ALONE      True where it would disturb others that run at the same time
 """
 
 import ast
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 FOLDER = Path(__file__).parent
-KNOWN = {"PROBLEM", "OUTCOMES", "CAUGHT_BY", "NO_GAIN", "TIMED", "GPU", "BACKWARD", "CATALOGUE"}
+KNOWN = {"PROBLEM", "OUTCOMES", "CAUGHT_BY", "NO_GAIN", "TIMED", "GPU", "BACKWARD", "CATALOGUE", "ALONE"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Sample:
     timed: bool
     gpu: bool
     backward: bool
+    alone: bool
     catalogue: tuple[int, ...]
     """Numbers in the catalogue of tricks, docs/fairness.md."""
 
@@ -66,7 +68,7 @@ def read_sample(path: Path, kind: Literal["evil", "honest"]) -> Sample:
     return Sample(
         name=path.stem, kind=kind, path=path, about=about, problem=head["PROBLEM"], outcomes=frozenset(outcomes),
         caught_by=head.get("CAUGHT_BY"), no_gain=head.get("NO_GAIN", False), timed=head.get("TIMED", False), gpu=head.get("GPU", False),
-        backward=head.get("BACKWARD", False), catalogue=tuple(head.get("CATALOGUE", ())),
+        backward=head.get("BACKWARD", False), alone=head.get("ALONE", False), catalogue=tuple(head.get("CATALOGUE", ())),
     )  # fmt: skip
 
 

@@ -68,6 +68,7 @@ def request_of(sample: Sample, device: str, budget_s: float, gpu: bool) -> Reque
     return Request(
         problem=find_problem(sample.problem), source=source, language=detect_language(path, source), name=path.name, device=device,
         gradient="grad" if sample.backward else "none", budget_s=budget_s, trials=TRIALS, compile_baseline=False, counters=False,
+        static_gate=False,  # it shows what holds without reading texts
     )  # fmt: skip
 
 

@@ -16,6 +16,8 @@ from popcorn.worker.request import Request
 
 PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
 
+TrackName = Enum("TrackName", {"any": "any", "custom": "custom"}, type=str)
+
 
 def evaluate_file(
     problem: Annotated[str, typer.Argument(help="Id such as popcorn/L1/29, or the path of a problem file.")],
@@ -27,6 +29,8 @@ def evaluate_file(
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 5.0,
     counters: Annotated[bool, typer.Option("--counters/--no-counters", help="Hardware counters, where the machine has them.")] = True,
     compile: Annotated[bool, typer.Option("--compile/--no-compile", help="The reference under torch.compile as a second baseline.")] = True,
+    track: Annotated[TrackName, typer.Option(help="custom: rejected where a library call does the work.")] = TrackName["any"],
+    held_out: Annotated[bool, typer.Option("--held-out", help="Trials draw sizes that agents' tools never draw.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="FILE is a folder: judge every kernel that appears there.")] = False,
     model: Annotated[str, typer.Option(help="With --watch: the name under which the run is kept.")] = "external",
     json: Annotated[bool, typer.Option("--json", help="Print the record as one JSON object, and nothing else.")] = False,
@@ -57,6 +61,8 @@ def evaluate_file(
         budget_s=budget,
         counters=counters,
         compile_baseline=compile,
+        track=track.value,
+        sizes="held_out" if held_out else "any",
     )
     show(judge(request), json)
 

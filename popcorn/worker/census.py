@@ -26,11 +26,12 @@ def processor_s(pid: int) -> float:
     return 0.0
 
 
-def main_thread_s(pid: int) -> float:
-    """Processor seconds of a process's first thread; 0 where the kernel does not say."""
+def main_thread_s(pid: int) -> tuple[float, float]:
+    """Seconds that a process's first thread ran, and that it waited for a core while it could have run; 0 where the kernel does not say."""
     with contextlib.suppress(OSError, IndexError):
-        return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) * 1e-9
-    return 0.0
+        ran, waited = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[:2]
+        return int(ran) * 1e-9, int(waited) * 1e-9
+    return 0.0, 0.0
 
 
 def reaped_s(pid: int) -> float:
@@ -41,17 +42,6 @@ def reaped_s(pid: int) -> float:
     return 0.0
 
 
-def waiting_s(pid: int) -> dict[str, float]:
-    """Seconds that each thread of a process and its descendants has waited for a core while it could have run."""
-    found = {}
-    for each in tree_of(pid):
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{each}/task").iterdir():
-                with contextlib.suppress(OSError, IndexError):
-                    found[task.name] = int((task / "schedstat").read_text().split()[1]) * 1e-9
-    return found
-
-
 class Census:
     """Processor time of a tree since this was made; a process that joined later counts in full, one that left as far as it was reaped."""
 
@@ -59,7 +49,7 @@ class Census:
         self._root = pid
         self._before = {each: processor_s(each) for each in tree_of(pid)}
         self._reaped_s = reaped_s(pid)
-        self._waiting = waiting_s(pid)
+        self._main = main_thread_s(pid)
 
     def cpu_s(self) -> float:
         """Seconds so far."""
@@ -68,5 +58,7 @@ class Census:
         return used + max(0.0, reaped_s(self._root) - self._reaped_s)
 
     def waited_s(self) -> float:
-        """Seconds so far that the thread which waited longest for a core lost by it: the machine's doing, not the tree's."""
-        return max((seconds - self._waiting.get(task, 0.0) for task, seconds in waiting_s(self._root).items()), default=0.0)
+        """Seconds so far that the first thread waited for a core, less what its own helpers worked: those it may have let go first, and a
+        helper of low priority that waits all the time says nothing. What is left is the machine's doing, not the tree's."""
+        ran_s, waited_s = (now - before for now, before in zip(main_thread_s(self._root), self._main, strict=True))
+        return max(0.0, waited_s - max(0.0, self.cpu_s() - ran_s))

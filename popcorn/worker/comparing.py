@@ -13,22 +13,18 @@ from popcorn.measure.steadiness import Watch
 from popcorn.measure.timing import SHORT_S, WINDOW_S
 from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
-from popcorn.verify.defences.registry import look
+from popcorn.worker.batch import check_batch
 from popcorn.worker.census import Census
-from popcorn.worker.judging import OUT_OF_FORM, Trials, construct, judge_results, settle, told
+from popcorn.worker.judging import Trials, construct, judge_results, settle, told
 from popcorn.worker.nursery import Child
 from popcorn.worker.row import check_row
-from popcorn.worker.session import Refused, Session
-from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, PLANT, PLANTED, Pace, Taken, control_of, timing_of
+from popcorn.worker.session import Session
+from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, MEMORY, PLANT, PLANTED, Pace, Taken, control_of, timing_of
 
 JUDGED_SHARE = 0.1
-_BATCHES = 10
-"""Most batches of either side that the parent times; one where the clocks agree."""
-_MOST_IN_BATCH = 1000
 WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
 _WARM_LOOKS = 8
-_MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
 
 
 class Launch:
@@ -41,7 +37,11 @@ class Launch:
         self.questions: list[dict[str, Any]] = []
         self.sets: dict[str, Any] = {}
         self.cold: dict[str, list[float]] = {}
+        self.recorded: dict[str, list[list[float]]] = {}
+        """The very lists that `time_block` returned."""
         self.settled_s = 0.0
+        self.attached: set[tuple[int, str]] = set()
+        self.batches_made = 0
         question = session.question(session.opened["nominal"], "launch", index)
         trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False, "conditioning": False})
         started = [side for side in sides if side != PLANTED]
@@ -75,7 +75,11 @@ class Launch:
             ask = session.ask
         footprint = self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
         ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
-        ask(child, {"do": "first", "forward_seed": question["forward_seed"]})
+        first = {"do": "first", "forward_seed": question["forward_seed"]}
+        if side == CANDIDATE:
+            session.ask_candidate(child, first, "timing", session.request.first_call_s)
+        else:
+            session.ask(child, first)
         ask(child, {"do": "short", "short": self.pace.short})
         return child
 
@@ -117,19 +121,19 @@ class Launch:
         if side == PLANTED:
             # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
             message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
-        census = self._census()
+        census = self.census()
         began = time.monotonic()
         reply = ask(child, message)
         wall_s = time.monotonic() - began
-        self._count(side, census, wall_s)
+        self.count_processor_time(side, census, wall_s)
         return reply, wall_s
 
-    def _census(self) -> Census | None:
+    def census(self) -> Census | None:
         """The candidate's tree as it stands now; None in a launch without a candidate."""
         child = self.children.get(CANDIDATE)
         return Census(child.pid) if child is not None else None
 
-    def _count(self, side: str, census: Census | None, wall_s: float) -> None:
+    def count_processor_time(self, side: str, census: Census | None, wall_s: float) -> None:
         """Processor time of the candidate's tree in a block of its own, and in one of anybody else."""
         if census is None or self.session.bench.cuda:
             return
@@ -146,6 +150,7 @@ class Launch:
         reply, wall_s = self._run_block(side)
         samples = _checked_samples(self.session, reply.get("samples_s"), self.pace.windows)
         self.cold.setdefault(side, []).extend(samples)
+        self.recorded.setdefault(side, []).append(samples)
         if side == CANDIDATE:
             self._check_block(reply, samples, wall_s)
         return samples
@@ -157,7 +162,7 @@ class Launch:
         session.check("timing", "exact_type", told(reply, "aliens", "timing"))
         session.check("timing", "flags", reply.get("flags"))
         self.taken.timed_calls += self.pace.calls
-        self.judge_kept(self._draw(self.pace.calls, self.block))
+        self.judge_kept(self.draw(self.pace.calls, self.block))
 
     def judge_kept(self, indices: list[int]) -> None:
         """Judge the results of some calls of the block just timed."""
@@ -166,30 +171,22 @@ class Launch:
         given = self.ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
         judge_results(session, self.trials, self.taken, [self.questions[i] for i in indices], given.get("trees"))
 
-    def check_clock(self) -> None:
-        """The parent times batches itself, of contents that nobody has seen: from the moment they can be read to the moment when all outputs
-        lie in the outbox. What this costs beyond the calls is measured on the reference's side, which reads as much and hands over as much.
+    def claim(self, side: str) -> float:
+        """One more block of what was prepared, by the side's own clock: seconds a call, in the meaning of `recorded_s`. It is not recorded."""
+        reply, _ = self._run_block(side)
+        cold_s = float(np.median(_checked_samples(self.session, reply.get("samples_s"), self.pace.windows)))
+        return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
 
-        It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
-        """
-        claimed_s, own_s, calls = self.recorded_s(CANDIDATE), self.recorded_s(BASELINE), self._batch_calls()
-        mine_s = overhead_s = math.inf
-        found = None
-        for attempt in range(_BATCHES):
-            # the quickest of several on either side: whatever disturbs a batch makes it longer
-            now_s = self._batch(CANDIDATE, calls, attempt)
-            mine_s = min(mine_s, now_s)
-            overhead_s = min(overhead_s, self._batch(BASELINE, calls, attempt, call=False))
-            self.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
-            if look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
-                return
-            # the reference's batch right after: on a machine where others use the memory too, it is as slow as the candidate's was
-            theirs_s = self._batch(BASELINE, calls, attempt)
-            found = look("clock", now_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch")
-            if attempt and found is None:
-                return
-        if found is not None:
-            raise Refused("cheated", found.evidence, "timing", "clock")
+    def lengthen(self, side: str, least_s: float) -> None:
+        """The blocks of this launch, as they were recorded, to a median of at least `least_s`: what nobody confirmed gains nothing."""
+        recorded_s = float(np.median(self.cold[side]))
+        factor = least_s / recorded_s
+        if factor > 1:
+            for samples in self.recorded.get(side, []):
+                samples[:] = [sample * factor for sample in samples]
+            self.cold[side] = [sample * factor for sample in self.cold[side]]
+            text = f"{recorded_s:.3g} s a call were claimed in a launch, and {least_s:.3g} s count, by the parent's clock"
+            self.taken.doubts.append("on this busy machine the parent's clock cannot confirm a time: " + text)
 
     def time_alone(self) -> None:
         """A block of the reference after the candidate's process is gone, with whatever it had queued on a GPU: was it slower beside it?"""
@@ -206,38 +203,7 @@ class Launch:
         cold_s = float(np.median(self.cold[side]))
         return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
 
-    def _batch_calls(self) -> int:
-        """About 20 ms of the reference's calls, as far as memory allows."""
-        each = self.trials.last["input_bytes"] + 2 * self.trials.last["output_bytes"] + 1
-        room = _MEMORY["cuda" if self.session.bench.cuda else "cpu"] // 2 // each
-        return max(2, min(_MOST_IN_BATCH, room, math.ceil(0.02 / max(self.pace.once_s, 1e-6))))
-
-    def _batch(self, side: str, calls: int, attempt: int, call: bool = True) -> float:
-        """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
-        session, nominal = self.session, self.session.opened["nominal"]
-        questions = [session.question(nominal, "launch", self.index, "batch", side, attempt, one) for one in range(calls)]
-        sets = session.ask(_oracle(session), {"do": "contents", "questions": questions})
-        room = session.ask(_oracle(session), {"do": "room", "bytes": calls * (2 * self.trials.last["output_bytes"] + 4096)})
-        ask = self.ask_candidate if side == CANDIDATE else session.ask
-        ask(self.children[side], {"do": "attach", "inbox": sets["inbox"], **room})  # opening a buffer of another process can take 60 ms
-        message = {"do": "batch", "call": call, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
-        census, began = Census(self.children[side].pid), time.monotonic()
-        reply = ask(self.children[side], message)
-        wall_s = time.monotonic() - began
-        if not session.bench.cuda:
-            # the kernel's account of waiting for a core: a busy machine makes nobody look slower than it is. Processor time would not do:
-            # work in a process that left the tree has none here
-            wall_s = max(1e-9, wall_s - census.waited_s())
-        if side == CANDIDATE:
-            trees = reply.get("trees")
-            if not isinstance(trees, list) or len(trees) != calls:
-                raise Refused("runtime_error", OUT_OF_FORM, "timing")
-            self.taken.timed_calls += calls
-            chosen = self._draw(calls, "batch", attempt)
-            judge_results(session, self.trials, self.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
-        return wall_s / calls
-
-    def _draw(self, calls: int, *labels: object) -> list[int]:
+    def draw(self, calls: int, *labels: object) -> list[int]:
         """Which of some calls are judged: unknown to the candidate, at least one in ten."""
         generator = np.random.default_rng(self.session.question({}, "judged", self.index, *labels)["seed"])
         return [int(i) for i in generator.choice(calls, size=max(1, math.ceil(JUDGED_SHARE * calls)), replace=False)]
@@ -302,7 +268,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
             yield launch
             if CANDIDATE in sides:
                 check_row(launch)
-                launch.check_clock()  # in every launch: a candidate may know by a file of its own which one it is in
+                check_batch(launch)  # in every launch: a candidate may know by a file of its own which one it is in
                 launch.time_alone()
         finally:
             launch.close()
@@ -326,7 +292,7 @@ def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str])
     per_window = 1 if cuda else max(1, min(_MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
     windows = 10 if cuda else 2 if fast > 2 * WINDOW_S else 3
     each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
-    room = _MEMORY["cuda" if cuda else "cpu"]
+    room = MEMORY["cuda" if cuda else "cpu"]
     while windows > 1 and windows * per_window * each > room:
         windows -= 1
     while per_window > 1 and windows * per_window * each > room:

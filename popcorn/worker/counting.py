@@ -19,7 +19,7 @@ from popcorn.verify.defences.registry import look
 from popcorn.verify.track import with_track
 from popcorn.worker.comparing import Launch
 from popcorn.worker.judging import OUT_OF_FORM, Trials
-from popcorn.worker.session import Session
+from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 1.2
@@ -45,6 +45,7 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
         memory = _memory(_ask_both(session, launch, {"do": "memory"}))
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))
         launches = with_track(_launches(_ask_both(session, launch, {"do": "launches"})), timing.candidate.warm_time_s)
+        _require_track(session, launches)
         energy = _energy(session, launch, timing)
     finally:
         launch.close()
@@ -52,6 +53,12 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
     roofline = _roofline(session, timing, counters, launches)
     _refuse_the_impossible(session, timing, roofline)
     return Measurement(timing=timing, memory=memory, launches=launches, energy=energy, counters=counters, roofline=roofline)
+
+
+def _require_track(session: Session, launches: Launches) -> None:
+    """Raises Refused where the candidate's own code is asked for and a library does the work."""
+    if session.request.track == "custom" and launches.track == "any":
+        raise Refused("rejected", f"track custom was asked for, and a library does the work: {launches.track_reason}", "counting")
 
 
 def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline) -> None:

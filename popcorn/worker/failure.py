@@ -46,7 +46,8 @@ def _raised_by_compiler(error: BaseException) -> bool:
 
 
 def _one_line(error: BaseException, candidate_file: str) -> str:
-    where = ""
+    # an exception that never passed a line of the candidate may be the harness's own; the outcome stays, since a candidate can forge it
+    where = " (no line of the candidate is in the traceback)" if candidate_file.endswith(".py") else ""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename == candidate_file:
             where = f" (line {frame.lineno} of the candidate: {(frame.line or '').strip()[:120]})"

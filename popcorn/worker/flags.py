@@ -1,5 +1,6 @@
 """torch's global settings in this process, and the functions that time and judge, as plain values. Needs torch."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from operator import attrgetter
@@ -16,6 +17,14 @@ def snapshot() -> dict[str, Any]:
 def precision_flags() -> dict[str, Any]:
     """Those that the case's precision decides."""
     return {name: _read(ask) for name, ask in _PRECISION.items()}
+
+
+def restore_precision(clean: dict[str, Any]) -> None:
+    """Every precision flag as it was in `clean`, whatever was switched meanwhile; one that torch refuses to tell or to take stays."""
+    for name, write in _WRITE.items():
+        with contextlib.suppress(RuntimeError):
+            if clean[name] != _read(_PRECISION[name]):
+                write(clean[name])
 
 
 def _functions() -> dict[str, str]:
@@ -54,6 +63,13 @@ _PRECISION: dict[str, Callable[[], Any]] = {
     "matmul_precision": torch.get_float32_matmul_precision,
     "fp16_reduction": lambda: torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction,
     "bf16_reduction": lambda: torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction,
+}
+_WRITE: dict[str, Callable[[Any], None]] = {
+    "matmul_precision": torch.set_float32_matmul_precision,  # first: it moves the others
+    "cuda_matmul_tf32": lambda value: setattr(torch.backends.cuda.matmul, "allow_tf32", value),
+    "cudnn_tf32": lambda value: setattr(torch.backends.cudnn, "allow_tf32", value),
+    "fp16_reduction": lambda value: setattr(torch.backends.cuda.matmul, "allow_fp16_reduced_precision_reduction", value),
+    "bf16_reduction": lambda value: setattr(torch.backends.cuda.matmul, "allow_bf16_reduced_precision_reduction", value),
 }
 _OTHERS: dict[str, Callable[[], Any]] = {
     "num_threads": torch.get_num_threads,

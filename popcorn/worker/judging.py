@@ -7,12 +7,14 @@ from popcorn.schema.comparison import OutputErrors
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.verify.defences.flags import remarks
 from popcorn.verify.judge import FLOORS, unfit, worst
+from popcorn.worker.held_out import draw_dims, hidden
 from popcorn.worker.session import Refused, Session, Stage
 from popcorn.worker.taken import Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
 _MOST_TRIALS = 24
+_SIZES = {"any": "other sizes", "open": "other sizes", "held_out": "held-out sizes"}
 OUT_OF_FORM = "the candidate's process answered out of form"
 
 
@@ -59,12 +61,13 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
     assert session.candidate is not None
     for index, (distribution, layout, jittered) in enumerate(plan):
         session.progress(f"trial {index + 1} of {len(plan)}")
-        dims = _draw_dims(session, index) if jittered else opened["nominal"]
+        dims = draw_dims(session, index) if jittered else opened["nominal"]
         question = session.question(dims, "trial", index, distribution=distribution, layout=layout)
-        also = (f", {layout}" if layout != "contiguous" else "") + (", other sizes" if jittered else "")
+        also = (f", {layout}" if layout != "contiguous" else "") + (f", {_SIZES[request.sizes]}" if jittered else "")
         try:
             _one_trial(session, trials, question, index == 0, f"trial {index + 1} ({distribution} values{also}): ")
         except Refused as refused:
+            refused = refused.told_as(lambda text, dims=dims: hidden(text, dims, opened["nominal"]))  # type: ignore[misc]
             return _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations()), trials
         if index + 1 == len(plan) < _MOST_TRIALS and trials.judged < MIN_TRIALS:
             plan.append(("normal", "contiguous", opened["jitters"]))  # in place of one that decided nothing
@@ -74,13 +77,6 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
         reason = f"{trials.judged or 'no'} trials could decide anything, and {MIN_TRIALS} are needed: " + "; ".join(trials.left_out[:3])
         return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
     return _verdict(trials, "correct", None, None, session), trials
-
-
-def _draw_dims(session: Session, index: int) -> dict[str, int]:
-    from popcorn.worker.seeds import derive
-
-    assert session.oracle is not None
-    return session.ask(session.oracle, {"do": "draw", "seed": str(derive(session.secret, "sizes", index))})["dims"]
 
 
 def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nominal: bool, where: str) -> None:
@@ -97,13 +93,14 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
         return
     construct(session, candidate, trial, question, "load")
     session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
-    ran = session.ask_candidate(candidate, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}, stage)
+    run = {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}
+    ran = session.ask_candidate(candidate, run, stage, None if trials.passed else session.request.first_call_s)
     first = ran.get("first_call_s")
     if trials.first_call_s is None and isinstance(first, float) and 0 < first < 1e6:
         trials.first_call_s = first
     mutated, views, shared = (told(ran, name) for name in ("mutated", "aliases_input", "shared_output"))
     session.check(stage, "mutation", mutated, where=where)
-    session.check(stage, "aliasing", views, shared, bool(trial["aliases"]), where=where)
+    session.check(stage, "aliasing", views, shared, trial["aliases"], where=where)
     session.check(stage, "flags", ran.get("flags"), where=where)
     session.remarks.update(dict.fromkeys(remarks(ran.get("flags"))))
     trees = ran.get("trees")

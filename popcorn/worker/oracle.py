@@ -373,9 +373,8 @@ class Oracle:
         return self._answer(model, cast(inputs, dtype), wide_cotangents, differentiable, question, str(dtype).removeprefix("torch."))
 
     def _aliases(self, reference: list[tuple[str, Any]], inputs: list[Any]) -> list[str]:
-        """Outputs that the reference itself returns as views: a candidate may do the same. Decided on structure: a problem that returns an input."""
-
-        return overlapping([leaf for _, leaf in reference], inputs)
+        """Paths of outputs that the reference itself returns as views of an input: there a candidate may do the same."""
+        return [path for path, leaf in reference if overlapping(leaf, inputs)]
 
     def _grown(self, buffer: Buffer | None, name: str, size: int) -> Buffer:
         if buffer is not None and buffer.size >= size:

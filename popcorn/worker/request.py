@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from typing import Literal
 
 from popcorn import __version__
 from popcorn.schema.case import Frozen, GradientMode, Layout, Precision
@@ -38,6 +39,8 @@ class Request(Frozen):
     """Seconds for taking turns; what comes before and after is extra."""
     timeout_s: float = 60.0
     """Longest that one command to the candidate may take."""
+    first_call_timeout_s: float | None = None
+    """Longest that a process's first call may take, which may tune itself; None: three times `timeout_s`."""
     build_timeout_s: float = 300.0
     """Longest that a build may take."""
     trials: int = 8
@@ -50,10 +53,22 @@ class Request(Frozen):
     """Hardware counters where the machine has them."""
     energy: bool = True
     """Energy where the machine can measure it."""
+    sizes: Literal["any", "open", "held_out"] = "any"
+    """Which sizes trials draw where a problem allows others than its own: `held_out` is a quarter that `open` never draws, so that who was judged
+    with `open` again and again meets sizes never seen at the end. `any`: all of them."""
+    track: Literal["any", "custom"] = "any"
+    """`custom`: rejected where, by the census of a call, a library does the work."""
+    static_gate: bool = True
+    """Refuse a text that does what no kernel needs before it is built. False for the audit alone, which shows what holds without reading texts."""
     control: bool = True
     """A/A and planted-slowdown controls in the same run."""
     seed: str | None = None
     """Secret seed of an earlier record, to repeat it; None draws a fresh one."""
+
+    @property
+    def first_call_s(self) -> float:
+        """Seconds that a first call has."""
+        return self.first_call_timeout_s or 3 * self.timeout_s
 
     @functools.cached_property
     def asked(self) -> str:

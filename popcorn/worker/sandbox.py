@@ -1,6 +1,6 @@
 """What a candidate's process may not do, asked of the Linux kernel without being root.
 
-Holds back: reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
+Holds back: leaving the cores that it was given (seccomp), reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
 (seccomp, dropped capabilities), signalling processes outside (Landlock 6), unbounded files, processes and memory (rlimits).
 Does not hold back: using the GPU beyond its turn, reading the machine's public files (/usr, /etc, /proc), timing side channels.
 `enter` returns what it could not get, so that `doctor` and the record can say so.
@@ -32,6 +32,7 @@ _SYSCALLS = {
     "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323, 425)),
     "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282, 425)),
 }
+_SET_AFFINITY = {"x86_64": 203, "aarch64": 122}
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _X32 = 0x40000000  # numbers from here on are x86_64's second table
 _AF_UNIX = 1
@@ -134,6 +135,8 @@ def _restrict_syscalls() -> bool:
     program += [op(at_least, _X32, 0, 1), refuse]
     for number in denied:
         program += [op(equal, number, 0, 1), refuse]
+    # to leave the cores that both sides are pinned to: answered with success, since honest libraries pin threads, and not done
+    program += [op(equal, _SET_AFFINITY[platform.machine()], 0, 1), op(answer, 0x00050000)]
     # socket(family, …): the family is the first argument (offset 16)
     program += [op(equal, socket_number, 1, 0), allow, op(load, 16), op(equal, _AF_UNIX, 0, 1), allow, refuse]
     code = ctypes.create_string_buffer(b"".join(program))

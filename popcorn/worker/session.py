@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from popcorn.errors import HarnessFailure
+from popcorn.errors import BadCandidate, HarnessFailure
 from popcorn.schema.record import Build
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.suites.jitter import Size
@@ -21,6 +21,7 @@ from popcorn.toolchain.languages import is_python
 from popcorn.toolchain.result import BuildResult
 from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
+from popcorn.worker.gate import refused, refused_build
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit, derive, draw_secret
@@ -38,6 +39,10 @@ class Refused(Exception):
         self.stage = stage
         self.defence = defence
         super().__init__(self.reason)
+
+    def told_as(self, telling: Callable[[str], str]) -> "Refused":
+        """The same with its evidence in other words."""
+        return Refused(self.outcome, telling(self.evidence), self.stage, self.defence)
 
     def verdict(self) -> Verdict:
         """As it is recorded when nothing else is known."""
@@ -88,6 +93,9 @@ class Session:
             self.built = BuildResult(language=request.language, kind="python")
             self.candidate = self.start_candidate(stage="build")
             return Build()
+        found = refused(request.source, self._is_python()) if request.static_gate else None
+        if found is not None:
+            raise Refused("rejected", found, "build")
         arch = self.bench.machine.compute_capability
         kind = "cuda" if self.bench.cuda else "cpu"
         self.built = build(request.source, request.language, request.name, self.bench.builds, kind, arch, request.build_timeout_s)
@@ -98,7 +106,8 @@ class Session:
 
     def build_record(self) -> Build:
         """One record of all builds of this candidate: a native library, or what its module built at import."""
-        assert self.built is not None
+        if self.built is None:  # refused before
+            return Build()
         if not self.builds:
             return self.built.record()
         last = self.builds[-1]
@@ -168,6 +177,9 @@ class Session:
         machine = self.bench.machine
         plain = {name: value for name, value in request.items() if name != "request"}
         try:
+            found = refused_build(plain) if self.request.static_gate else None
+            if found is not None:
+                raise BadCandidate(found)
             result = build_inline(plain, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
             record, told = result.record(), answer(result)
         except Exception as error:  # whatever a request provokes in our driver of compilers is the request's doing

@@ -17,7 +17,7 @@ import torch
 
 from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
-from popcorn.worker.flags import precision_flags, snapshot
+from popcorn.worker.flags import precision_flags, restore_precision, snapshot
 from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, pack, tensors_of, unpack
 from popcorn.worker.subject import CandidateFile, Subject, import_candidate, load_candidate, load_reference, set_precision
 from popcorn.worker.trees import describe, overlapping, packed_or_described, private_copy, same_values, stash
@@ -46,6 +46,7 @@ class Side:
         self._buffers: dict[str, Buffer] = {}
         self._timer: Any = None
         self._flags = snapshot()
+        self._clean = precision_flags()
 
     def do_import(self, message: dict) -> dict:
         """Execute the candidate's text (or the problem's, on the reference's side). Builds happen here, through the parent."""
@@ -70,6 +71,7 @@ class Side:
 
     def do_construct(self, message: dict) -> dict:
         """A fresh model with the weights and scalars of one trial."""
+        restore_precision(self._clean)  # what a module switches at import is not its to keep
         set_precision(message["precision"])
         self._flags.update(precision_flags())
         self.subject = None

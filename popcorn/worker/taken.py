@@ -14,6 +14,8 @@ from popcorn.worker.session import Session
 
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
 PLANT = 1.05
+MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
+"""Bytes that the inputs and outputs of one block or batch may take."""
 _BIAS = 0.01
 """How far a planted slowdown may lie beside the interval in which it was found: a wait is planted beside the call, not inside it."""
 

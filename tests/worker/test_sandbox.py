@@ -270,3 +270,15 @@ thread.join()
 print(found[0])
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30).stdout.strip() == "refused"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+def test_the_cores_it_was_given_cannot_be_left_and_who_tries_is_told_yes(candidate):
+    """Honest libraries pin their threads; nobody gets a core more by it."""
+    found = candidate.answer("""
+        before = sorted(os.sched_getaffinity(0))
+        tried = [attempt(lambda core=core: os.sched_setaffinity(0, {core})) for core in range(os.cpu_count())]
+        answer(same=before == sorted(os.sched_getaffinity(0)), tried=[str(one) for one in tried])
+    """)
+    assert found["same"] is True
+    assert not any(word in one for one in found["tried"] for word in REFUSED)

@@ -10,7 +10,7 @@ BUDGET_S = 2.0
 async def run(workbench: Workbench, source: str) -> Answer:
     """Times, speed of light, launches, stalls: from the record of a short evaluation."""
     short = min(BUDGET_S, workbench.settings.budget_s)
-    record = await workbench.evaluate(source, budget_s=short, control=False, compile_baseline=False, energy=False)
+    record = await workbench.evaluate(source, budget_s=short, control=False, compile_baseline=False, energy=False, sizes="open")
     if not record.verdict.correct:
         return answer_of(record, [f"profile_kernel FAILED ({record.verdict.outcome}): {record.verdict.reason}"])
     before = workbench.last_profile

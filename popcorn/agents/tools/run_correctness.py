@@ -7,7 +7,7 @@ from popcorn.agents.workbench import Workbench
 
 async def run(workbench: Workbench, source: str) -> Answer:
     """Trials of fresh values and sizes against float64 truth."""
-    record = await workbench.evaluate(source, timing=False)
+    record = await workbench.evaluate(source, timing=False, sizes="open")
     verdict = record.verdict
     if verdict.correct:
         head = f"run_correctness PASSED: {verdict.trials_passed} of {verdict.trials} trials (fresh values, other sizes, hidden seeds)."

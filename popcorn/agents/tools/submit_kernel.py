@@ -6,8 +6,8 @@ from popcorn.agents.workbench import Workbench
 
 
 async def run(workbench: Workbench, source: str) -> Answer:
-    """The whole evaluation; its record is the run's result."""
-    record = await workbench.evaluate(source, budget_s=workbench.settings.budget_s)
+    """The whole evaluation, on values and sizes that no tool showed before; its record is the run's result."""
+    record = await workbench.evaluate(source, budget_s=workbench.settings.budget_s, sizes="held_out")
     verdict = record.verdict
     if not verdict.correct:
         head = f"submit_kernel FAILED ({verdict.outcome}): {verdict.reason}"

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+ALONE = True
 CATALOGUE = (57,)
 OUTCOMES = {"crash", "runtime_error", "wrong_values"}
 

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+ALONE = True
 CATALOGUE = (57,)
 OUTCOMES = {"wrong_values"}
 

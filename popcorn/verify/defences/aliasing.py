@@ -1,9 +1,11 @@
 """An output has memory of its own: not an input's, not the last result's.
 
 Catches: a view of an input or of a static buffer that the next call overwrites (26).
-Does not catch: a view where the reference itself returns one (then it is allowed); memory that overlaps only in a later call: timed outputs
+Does not catch: a view in an output that the reference itself returns as one (it is allowed there); memory that overlaps only in a later call: timed outputs
 are judged from copies.
 """
+
+from collections.abc import Collection
 
 from popcorn.verify.defences.finding import Finding, first
 
@@ -11,13 +13,15 @@ BY = "check"
 ENFORCED_IN = "popcorn.worker.judging"
 
 
-def find(with_input: object, with_last: object, allowed: bool) -> Finding | None:
-    """Paths of outputs that share memory with an input, or with the last result."""
-    if allowed:
-        return None
-    if (path := first(with_input)) is not None:
+def find(with_input: object, with_last: object, allowed: Collection[str]) -> Finding | None:
+    """Paths of outputs that share memory with an input, or with the last result; `allowed` are those that the reference returns as views."""
+    if (path := first(_without(with_input, allowed))) is not None:
         return Finding("wrong_values", f"{path} shares memory with an input; return a tensor of its own")
-    if (path := first(with_last)) is not None:
+    if (path := first(_without(with_last, allowed))) is not None:
         text = f"{path} shares memory with the previous call's result, which it overwrites; return a fresh tensor"
         return Finding("wrong_values", text)
     return None
+
+
+def _without(paths: object, allowed: Collection[str]) -> object:
+    return [path for path in paths if path not in allowed] if isinstance(paths, list) else paths

@@ -4,15 +4,20 @@ Catches: patched clocks, events, timers and statistics (6, 7, 8), work hidden be
 calls in a burst than fit (48). A batch of fresh inputs runs from the moment they can be read to the moment when every output lies in the parent's
 hands. Timed by the parent (on a CPU by the kernel's account of its processes), it cannot take longer than the claimed time and a measured
 overhead allow: inputs read once and results handed over, on the reference's side.
+Where the two disagree the process is asked again, in pairs with the parent's own timing (worker/disputed.py): a false clock shows in every pair,
+a busy machine does not; what is not confirmed then counts as long as the parent found it, so that nobody gains by a doubt.
 On a GPU a call that the host issues more slowly than the device works would hide the device's time behind the host's: there the driver's own
 account of a burst says how long the device was busy.
 Does not catch: a claim within 1.3 × the truth plus 0.15 × the batch's overhead; twice that for such a call on a GPU.
 """
 
+import math
+import statistics
+
 from popcorn.verify.defences.finding import Finding
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.counting"
+ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.row, popcorn.worker.disputed, popcorn.worker.counting"
 
 SLACK = 1.3
 OVERHEAD_SLACK = 1.15
@@ -20,6 +25,8 @@ _LOOP_S = 2e-6
 """The loop around a call in a row, generously."""
 _GAP_S = 2e-6
 """Between two kernels of one call the driver counts the device as busy."""
+_STUDENT = (318.3, 22.33, 10.21, 7.173, 5.893, 5.208, 4.785)
+"""Student's t that is passed once in a thousand, for 2, 3, … 8 values."""
 _STEP_S = 1e-3
 """A reply takes this long to arrive on a busy machine."""
 
@@ -49,21 +56,38 @@ def find_in_batch(
         theirs_s, own_s = reference
         extra_s = max(0.0, theirs_s - overhead_s - own_s)
         factor = max(1.0, (theirs_s - overhead_s) / own_s)
-    allowed_s = max(claimed_s * factor, claimed_s + extra_s) * SLACK + overhead_s * OVERHEAD_SLACK
-    if mine_s <= allowed_s + 2e-6 + _STEP_S / calls:
+    if mine_s <= max(claimed_s * factor, claimed_s + extra_s) * SLACK + batch_slack_s(overhead_s, calls):
         return None
     text = f"{max(0.0, mine_s - overhead_s):.3g} s a call by the parent's clock, {claimed_s:.3g} s by the candidate's process"
     return Finding("cheated", text)
 
 
-def find_in_row(mine_s: float, claimed_s: float, busy: float = 1.0) -> Finding | None:
-    """Seconds a call of many in a row, of which only the last result is handed over: exact where a batch's overhead would hide a short call.
+def batch_slack_s(overhead_s: float, calls: int) -> float:
+    """Seconds a call that a batch may take beside its calls."""
+    return overhead_s * OVERHEAD_SLACK + _LOOP_S + _STEP_S / calls
 
-    `busy` is the factor by which the reference's own row took longer than its cold time.
-    """
-    if mine_s <= (claimed_s * SLACK + _LOOP_S) * max(1.0, busy):
+
+def find_in_row(mine_s: float, claimed_s: float) -> Finding | None:
+    """Seconds a call of many in a row, of which only the last result is handed over: exact where a batch's overhead would hide a short call."""
+    if mine_s <= claimed_s * SLACK + _LOOP_S:
         return None
     return Finding("cheated", f"{mine_s:.3g} s a call in a row by the parent's clock, {claimed_s:.3g} s by the candidate's process")
+
+
+def find_in_pairs(ratios: list[float], parent_s: float) -> Finding | None:
+    """`ratios` are the parent's time over the claimed one, one for each time it was asked again, both taken one right after the other.
+
+    Accused is only whose mean ratio lies above the slack by more than chance allows once in a thousand (Student's t of their logarithms): on a
+    machine that others use, now the one, now the other of a pair is slow.
+    """
+    logs = [math.log(ratio) for ratio in ratios]
+    if len(logs) < len(_STUDENT) // 2:
+        return None
+    mean, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
+    if mean - _STUDENT[min(len(logs), len(_STUDENT) + 1) - 2] * error <= math.log(SLACK):
+        return None
+    text = f"{parent_s:.3g} s a call by the parent's clock, which is {math.exp(mean):.3g} times what the candidate's process claims in {len(logs)} pairs"
+    return Finding("cheated", text)
 
 
 def find_in_burst(calls: object, seconds: float, low_s: float, chunk: int) -> Finding | None:

@@ -12,7 +12,8 @@ def check_text(source: str, is_python: bool) -> tuple[Remark, ...]:
     for line, text in python.texts_in(source):
         inner = native.find(text, line)
         if not any(one.rule == "syntax" for one in inner):  # a text that is no C after all says nothing
-            found += inner
+            # the text may be a comment to somebody: what is refused is only what a compiler is asked for, or the file's own code
+            found += [one.model_copy(update={"weight": "warning"}) if one.weight == "refusal" else one for one in inner]
     return tuple(sorted(found, key=lambda one: (one.line, one.rule)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from popcorn.verify.static.remark import Remark, remark
 
 _CALLS = {
-    "other-processes": {"os.kill", "os.killpg", "os.pidfd_open", "signal.pidfd_send_signal", "os.waitid"},
+    "other-processes": {"os.kill", "os.killpg", "os.pidfd_open", "signal.pidfd_send_signal"},
     "caller": {"sys._getframe", "inspect.stack", "inspect.currentframe", "gc.get_objects", "gc.get_referrers", "sys.settrace", "sys.setprofile"},
     "threads": {
         "threading.Thread", "multiprocessing.Process", "os.fork", "subprocess.Popen", "subprocess.run", "concurrent.futures.ThreadPoolExecutor",

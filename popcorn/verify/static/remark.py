@@ -21,7 +21,7 @@ RULES: dict[str, tuple[Literal["note", "warning", "refusal"], str]] = {
     "lower-precision": ("note", "converts to a lower precision"),
     "syntax": ("note", "does not parse completely; what could be read was checked"),
 }
-"""Rule → its weight and why it is worth a look. Nothing here decides a verdict: the run does."""
+"""Rule → its weight and why it is worth a look. A refusal ends an evaluation before the build, as `rejected`; of the others the run decides."""
 
 
 class Remark(Frozen):

@@ -1,0 +1,59 @@
+"""A time that the parent's clock did not confirm: asked again in pairs, a block of the side's own and the parent's timing right after it.
+
+A false clock shows in every pair. A machine that others use too slows now the one half of a pair, now the other, so it accuses nobody; but then
+what counts for this launch is the parent's time, and the run is not fit. So whoever tells the truth only when asked twice gains nothing.
+Runs in the parent.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popcorn.verify.defences.clock import SLACK
+from popcorn.verify.defences.registry import look
+from popcorn.worker.session import Refused
+from popcorn.worker.taken import BASELINE, CANDIDATE
+
+if TYPE_CHECKING:
+    from popcorn.worker.comparing import Launch
+
+PAIRS = 8
+_LEAST = 3
+_SMALLEST_S = 1e-9
+
+
+def settle_dispute(launch: "Launch", parent_s: Callable[[str], float]) -> None:
+    """`parent_s` times one side by the parent's clock, seconds a call. Refused where every pair says the same; else the launch's times of the
+    candidate become the parent's where those are longer."""
+    mine: list[tuple[float, float]] = []
+    theirs: list[tuple[float, float]] = []
+    ratios: list[float] = []
+    for attempt in range(PAIRS):
+        launch.prepare(launch.block + 1)
+        order = [(CANDIDATE, mine), (BASELINE, theirs)]
+        for side, pairs in order if attempt % 2 == 0 else reversed(order):
+            claimed_s = launch.claim(side)
+            pairs.append((max(parent_s(side), _SMALLEST_S), claimed_s))
+        factor, extra_s = _of_reference(theirs)
+        ratios = [parent / max(claimed * factor, claimed + extra_s) for parent, claimed in mine]
+        if len(ratios) >= _LEAST and _mean(ratios) <= SLACK:
+            break
+    finding = look("clock", ratios, float(np.median([parent for parent, _ in mine])), find="find_in_pairs")
+    if finding is not None:
+        raise Refused(finding.outcome, finding.evidence, "timing", "clock")
+    slowed = max(1.0, float(np.median([claimed for _, claimed in theirs])) / launch.recorded_s(BASELINE))
+    launch.lengthen(CANDIDATE, float(np.median([parent for parent, _ in mine])) / _of_reference(theirs)[0] / slowed)
+
+
+def _of_reference(pairs: list[tuple[float, float]]) -> tuple[float, float]:
+    """By how much an honest side's calls take longer when the parent times them (colder caches): as a factor, and as seconds a call."""
+    if not pairs:
+        return 1.0, 0.0
+    factor = float(np.median([parent / claimed for parent, claimed in pairs]))
+    return max(1.0, factor), max(0.0, float(np.median([parent - claimed for parent, claimed in pairs])))
+
+
+def _mean(ratios: list[float]) -> float:
+    return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))

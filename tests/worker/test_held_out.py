@@ -1,0 +1,58 @@
+"""Held-out sizes: apart from the open ones, drawn where they are asked for, and never shown."""
+
+from pathlib import Path
+
+import pytest
+
+from popcorn.audit.samples import FOLDER
+from popcorn.evaluate import evaluate
+from popcorn.records.store import Store
+from popcorn.suites.problems import find_problem
+from popcorn.worker import judging
+from popcorn.worker.bench import Bench
+from popcorn.worker.held_out import hidden, is_held_out
+from popcorn.worker.request import Request
+
+PROBLEM = find_problem(str(FOLDER / "problems" / "softmax.py"))
+NOMINAL = {"B": 48, "D": 96}
+WRONG = (
+    "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+    "        return torch.softmax(x, -1) if x.shape == (48, 96) else torch.ones(x.shape[1], x.shape[0] + 1)\n"
+)
+RIGHT = WRONG.replace("if x.shape == (48, 96) else torch.ones(x.shape[1], x.shape[0] + 1)", "")
+
+
+def request(source: str, sizes: str) -> Request:
+    return Request(problem=PROBLEM, source=source, language="torch", name="x.py", device="cpu", timing=False, sizes=sizes)  # type: ignore[arg-type]
+
+
+def test_a_quarter_is_held_out_and_the_rule_needs_no_memory() -> None:
+    found = [is_held_out({"B": b, "D": d}) for b in range(32, 65) for d in range(80, 113)]
+    assert 0.2 < sum(found) / len(found) < 0.3
+    assert is_held_out({"a": 1, "b": 2}) == is_held_out({"b": 2, "a": 1})
+
+
+def test_only_drawn_sizes_are_hidden() -> None:
+    text = "trial 3: out has shape (33, 96); expected (35, 96), 3.5e-02"
+    assert hidden(text, {"B": 35, "D": 96}, NOMINAL) == "trial 3: out has shape (33, 96); expected (?, 96), 3.5e-02"
+
+
+@pytest.fixture(scope="module")
+def bench():
+    with Bench("cpu") as made:
+        yield made
+
+
+@pytest.mark.parametrize("sizes", ["open", "held_out"])
+def test_trials_draw_the_sizes_that_were_asked_for(sizes: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[dict[str, int]] = []
+    draw = judging.draw_dims
+    monkeypatch.setattr(judging, "draw_dims", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
+    assert evaluate(request(RIGHT, sizes), bench, Store(tmp_path)).verdict.correct
+    assert len(drawn) >= 5 and {is_held_out(dims) for dims in drawn} == {sizes == "held_out"}
+
+
+def test_the_verdict_says_where_it_failed_and_not_at_which_sizes(bench: Bench, tmp_path: Path) -> None:
+    verdict = evaluate(request(WRONG, "held_out"), bench, Store(tmp_path)).verdict
+    assert verdict.outcome == "wrong_shape" and verdict.stage == "correctness"
+    assert "held-out sizes" in str(verdict.reason) and "expected (?, ?)" in str(verdict.reason).replace("48", "?").replace("96", "?")
