@@ -232,7 +232,7 @@ class Measured:
             current = {name: candidate_hash(one.source) for name, one in op.implementations.items()}
             found = [
                 _read(record)
-                for record in store.find(problem=op.name, kind="op")
+                for record in store.find(problem=op.name, kind="op", condemned=False)
                 if record.subject.problem_hash == op.hash and current.get(record.subject.implementation) == record.subject.candidate_hash
             ]
             kept = self._kept[op.name] = (count, found)
