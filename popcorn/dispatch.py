@@ -230,12 +230,15 @@ class Measured:
         kept = self._kept.get(op.name)
         if kept is None or kept[0] != count:
             current = {name: candidate_hash(one.source) for name, one in op.implementations.items()}
-            found = [
-                _read(record)
-                for record in store.find(problem=op.name, kind="op", condemned=False)
-                if record.subject.problem_hash == op.hash and current.get(record.subject.implementation) == record.subject.candidate_hash
-            ]
-            kept = self._kept[op.name] = (count, found)
+            newest: dict[tuple[str, str, str, str | None], Record] = {}
+            for record in sorted(store.find(problem=op.name, kind="op", condemned=False), key=lambda one: one.provenance.made):
+                subject = record.subject
+                if subject.problem_hash == op.hash and current.get(subject.implementation) == subject.candidate_hash:
+                    # a case that was measured again is what its newest conclusive record says
+                    key = (subject.implementation, record.case.id, record.machine.device_id, record.machine.torch)
+                    if record.verdict.outcome != "harness_error" or key not in newest:
+                        newest[key] = record
+            kept = self._kept[op.name] = (count, [_read(record) for record in newest.values()])
         return kept[1]
 
     def _here(self, device: str) -> Machine:

@@ -61,6 +61,12 @@ class BadAgent(PopcornError):
     exit_code = 68
 
 
+class BadSearch(PopcornError):
+    """A search, task or adoption that cannot be carried out as asked; the text says what was expected."""
+
+    exit_code = 71
+
+
 class BadSweep(PopcornError):
     """A sweep's file, folder or engine that cannot be used as asked; the text names the key or the folder."""
 

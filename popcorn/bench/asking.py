@@ -34,7 +34,7 @@ def request_for(op: "Op", implementation: str, case: Case, settings: Settings) -
     """The request of one row."""
     one = op.implementations[implementation]
     return Request(
-        problem=problem_of(op, case),
+        problem=problem_of(op, case, one.multiples),
         source=one.source,
         language=one.language,
         name=f"{op.name}[{implementation}]",

@@ -32,7 +32,7 @@ Unknown is `None`, with its reason beside it.
 CLI_HEAD = """# Commands
 
 What `--help` says of each command. Made by `python -m popcorn.cli.docs`; a test keeps it true. Each outcome of `eval` has an exit code of
-its own ([measuring.md](measuring.md)); a mistake in the command ends with 2 or with 60 to 70, one sentence and the next step.
+its own ([measuring.md](measuring.md)); a mistake in the command ends with 2 or with 60 to 71, one sentence and the next step.
 """
 
 

@@ -34,7 +34,7 @@ def evaluate_file(
     """Judge a kernel file, measure it, and print its card.
 
     The exit code says the outcome: 0 correct; 10 to 15 wrong; 20 cheated; 30 does not compile; 31 to 34 failed while it ran; 40 to 50 not
-    judged; 2 and 60 to 70 a mistake in the command itself.
+    judged; 2 and 60 to 71 a mistake in the command itself.
     """
     found = find_problem(problem)
     if facts(found).ranks is not None:

@@ -21,9 +21,9 @@ def run_ranks_command(
     timeout: Annotated[float, typer.Option(min=1, help="longest that one launch of a group may take, in seconds")] = 180.0,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
 ) -> None:
-    """Judge and time a kernel that communicates; without FILE, whether the problem itself is fit.
+    """Judge and time a kernel that communicates.
 
-    NCCL on GPUs, Gloo on CPUs; skipped, with the reason and exit code 40, where fewer GPUs exist; never run on one process.
+    Without FILE: whether the problem itself is fit. NCCL on GPUs, Gloo on CPUs; skipped, with the reason and exit code 40, where fewer GPUs exist; never run on one process.
     """
     from popcorn.cli.eval import read_candidate
     from popcorn.cli.plain import plain

@@ -23,9 +23,9 @@ def serve(
     body_bytes: Annotated[int, typer.Option(min=1024, help="Longest body.")] = 1 << 20,
     per_minute: Annotated[int, typer.Option(min=1, help="Requests a minute.")] = 6000,
 ) -> None:
-    """Judge kernels over HTTP: submit, poll or stream, batch; OpenAPI under /docs.
+    """Judge kernels over HTTP: submit, poll or stream, batch.
 
-    A line a minute tells evaluations per hour and device and the share that was answered from what was known. The client: popcorn.client.
+    OpenAPI under /docs. A line a minute tells evaluations per hour and device and the share that was answered from what was known. The client: popcorn.client.
     """
     try:
         import fastapi  # noqa: F401

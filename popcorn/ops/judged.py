@@ -21,7 +21,7 @@ from popcorn.ops.registry import find_op
 from popcorn.suites.jitter import Dim
 
 DIFFERENTIABLE = {differentiable}
-NONCONTIGUOUS = True
+NONCONTIGUOUS = {noncontiguous}
 {tolerance}
 {sizes}
 
@@ -30,6 +30,9 @@ SCALARS = {scalars!r}
 
 
 class Model(nn.Module):
+    def __init__(self, *scalars):
+        super().__init__()
+
     def forward(self, *inputs):
         return OP.reference(*inputs, **SCALARS)
 
@@ -39,7 +42,7 @@ def get_inputs({defaults}):
 
 
 def get_init_inputs():
-    return []
+    return {init}
 
 
 def min_bytes({defaults}{comma}itemsize=4):
@@ -58,10 +61,11 @@ def flops({defaults}):
 """
 
 
-def problem_of(op: Op, case: Case) -> Problem:
+def problem_of(op: Op, case: Case, multiples: Mapping[str, int] | None = None, candidate: bool = False) -> Problem:
     """The case as a problem, whose sizes are drawn near the case's own in trials and are the case's own when timed.
 
-    Its hash is that of the reference alone: one op has one hash in all its cases.
+    multiples: sizes that are drawn in multiples, for an implementation that takes no others. candidate: for a text that is judged before it
+    is an implementation; it is given scalars as a problem's constructor arguments, and contiguous tensors, as it would be called. Its hash is that of the reference alone: one op has one hash in all its cases.
     """
     defaults = ", ".join(f"{name}={name}" for name in case.dims)
     dims = "{" + ", ".join(f"{name!r}: {name}" for name in case.dims) + "}"
@@ -71,7 +75,9 @@ def problem_of(op: Op, case: Case) -> Problem:
         file=op.file,
         differentiable=op.differentiable,
         tolerance=tolerance,
-        sizes="\n".join(f"{name} = Dim({size}{', fixed=True' if name in op.fixed else ''})" for name, size in case.dims.items()),
+        sizes="\n".join(_size(name, size, op, multiples or {}) for name, size in case.dims.items()),
+        noncontiguous=not candidate,
+        init=list(case.scalars.values()) if candidate else [],
         scalars=dict(case.scalars),
         defaults=defaults,
         comma=", " if defaults else "",
@@ -80,6 +86,13 @@ def problem_of(op: Op, case: Case) -> Problem:
         reference="\n".join(f"# {line}".rstrip() for line in op.reference_source.strip().splitlines()),
     )
     return Problem(id=op.name, name=op.name, path=str(op.file or op.folder), source=text, hash=op.hash, origin="op")
+
+
+def _size(name: str, size: int, op: Op, multiples: Mapping[str, int]) -> str:
+    step = multiples.get(name, 1)
+    settings = ", fixed=True" if name in op.fixed else f", align={step}" if step > 1 and size % step == 0 else ""
+    # a band of 15 % may hold no other multiple than the size itself
+    return f"{name} = Dim({size}{settings})"
 
 
 def model_class(op: str, file: str | None, name: str, scalars: Mapping[str, Any]) -> type:

@@ -24,6 +24,7 @@ from popcorn.ops.traced import Outputs, traced
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
 from popcorn.toolchain.native_module import DTYPE_CODES
+from popcorn.toolchain.result import BuildResult
 
 ROWS = Path(__file__).parent / "include" / "popcorn_rows.h"
 PRECISIONS = ("float64", "float32", "bfloat16", "float16")
@@ -61,18 +62,27 @@ class Kernel:
     @functools.cached_property
     def library(self) -> ctypes.CDLL:
         """Built or found. Raises PopcornError with the compiler's first message when it cannot be built here."""
-        built = build_native(self.source, "cpp", BuildCache(cache_folder() / "builds"))
+        built = self.build()
         if not built.ok:
             raise PopcornError(f"{self.path.name} does not build here: {built.reason}")
         return ctypes.CDLL(str(built.path))
 
+    def build(self) -> BuildResult:
+        """The library's build."""
+        return build_native(self.source, "cpp", BuildCache(cache_folder() / "builds"))
+
+    def numbers(self, scalars: Sequence[float]) -> Sequence[float]:
+        """Scalars as the text takes them: the signature's, then the threads."""
+        return (*scalars, torch.get_num_threads())
+
     def forward(self, tensors: Sequence[Tensor], scalars: Sequence[float]) -> tuple[Tensor, ...]:
         """New outputs."""
-        outputs = tuple(torch.empty(shape, dtype=dtype) for shape, dtype in self.outputs(*tensors, *scalars))
+        device = tensors[0].device
+        outputs = tuple(torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.outputs(*tensors, *scalars))
         given = [tensor.contiguous() for tensor in tensors]
         numbers = self._scalars(scalars)
         code = self.library.popcorn_forward(
-            self._describe(given, 0), len(given), self._describe(outputs, 1), len(outputs), numbers, len(numbers), None
+            self._describe(given, 0), len(given), self._describe(outputs, 1), len(outputs), numbers, len(numbers), _stream(device)
         )
         if code != 0:
             raise RuntimeError(f"{self.path.name}: popcorn_forward returned {code}")
@@ -82,19 +92,19 @@ class Kernel:
         """The gradient of every floating input; None for an index."""
         given = [tensor.contiguous() for tensor in tensors]
         cotangents = [cotangent.contiguous() for cotangent in cotangents]
-        gradients = [torch.empty(t.shape, dtype=t.dtype) if t.is_floating_point() else None for t in given]
+        gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) if t.is_floating_point() else None for t in given]
         wanted = [gradient for gradient in gradients if gradient is not None]
         numbers = self._scalars(scalars)
         code = self.library.popcorn_backward(
             self._describe(given, 2), len(given), self._describe(cotangents, 3), len(cotangents),
-            self._describe(wanted, 4), len(wanted), numbers, len(numbers), None,
+            self._describe(wanted, 4), len(wanted), numbers, len(numbers), _stream(given[0].device),
         )  # fmt: skip
         if code != 0:
             raise RuntimeError(f"{self.path.name}: popcorn_backward returned {code}")
         return gradients
 
     def _scalars(self, scalars: Sequence[float]) -> Any:
-        values = (*scalars, torch.get_num_threads())
+        values = self.numbers(scalars)
         return (ctypes.c_double * len(values))(*values)
 
     def _describe(self, tensors: Sequence[Tensor], place: int) -> Any:
@@ -109,6 +119,11 @@ class Kernel:
         for index, tensor in enumerate(tensors):
             array[index].data = tensor.data_ptr()
         return array
+
+
+def _stream(device: torch.device) -> ctypes.c_void_p | None:
+    """The current stream of a GPU; none on a CPU."""
+    return ctypes.c_void_p(torch.cuda.current_stream(device).cuda_stream) if device.type == "cuda" else None
 
 
 def _describe(tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:

@@ -15,12 +15,14 @@ and why, is told by `explain`. Ops that ship with Popcorn are folders of `ops/li
 
 import hashlib
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
 from popcorn.ops import loading
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected, missing
@@ -61,6 +63,8 @@ class Implementation:
     """16 hex digits over everything that it is made of: records of another hash are of another implementation."""
     traced: Callable[..., Any] | None = None
     """The same as something that torch.compile can trace; None: `run` itself can be."""
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    """Size → what it must be a multiple of: trials draw such sizes alone."""
 
 
 class Chooser(Protocol):
@@ -175,6 +179,8 @@ class Op:
             assert self.folder is not None
             for path in sorted(self.folder.glob("impl_*.py")):
                 self._implementations[path.stem.removeprefix("impl_")] = _load(self, path)
+            for path in sorted(adopted_folder(self.name).glob("impl_*.py")):
+                self._implementations.setdefault(path.stem.removeprefix("impl_"), _load(self, path, ours=False))
             self._complete = True
         from popcorn.ops.compiled import compiled
 
@@ -252,6 +258,13 @@ class Op:
         """Forget what was chosen: the next call asks the chooser again."""
         self._plans.clear()
 
+    def reload(self) -> None:
+        """Forget which implementations there are, too: files may have come or gone. Those of a user's own op stay."""
+        self._plans.clear()
+        if self.file is None:
+            self._implementations.clear()
+            self._complete = False
+
     def _chooser(self) -> Chooser:
         # named, not imported: the library works without what lies above it
         return self.chooser or importlib.import_module("popcorn.dispatch").CHOOSER
@@ -320,14 +333,33 @@ def hash_text(*texts: str) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def _load(owner: Op, path: Path) -> Implementation:
-    """An implementation from its file; one whose package is missing says so when it is asked."""
+def adopted_folder(op: str) -> Path:
+    """Where implementations that this user adopted are: `$POPCORN_CACHE_DIR/implementations/<op>`."""
+    return cache_folder() / "implementations" / op
+
+
+def _import(owner: Op, path: Path, ours: bool) -> Any:
+    if ours:
+        return importlib.import_module(f"popcorn.ops.library.{owner.name}.{path.stem}")
+    spec = importlib.util.spec_from_file_location(f"popcorn_adopted_{owner.name}_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _load(owner: Op, path: Path, ours: bool = True) -> Implementation:
+    """An implementation from its file; one whose package is missing says so when it is asked. `ours`: it ships with Popcorn."""
     name = path.stem.removeprefix("impl_")
     source = path.read_text(encoding="utf-8")
     try:
-        module = importlib.import_module(f"popcorn.ops.library.{owner.name}.{path.stem}")
-    except ImportError as error:
-        reason = missing(*PACKAGES.get(name, (name, name)), error)
+        module = _import(owner, path, ours)
+    except Exception as error:
+        if ours and not isinstance(error, ImportError):
+            raise
+        # a file of the user's that does not load costs its own implementation and nothing else
+        broken = Rejected(f"{path.name} does not load: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+        reason = missing(*PACKAGES.get(name, (name, name)), error) if isinstance(error, ImportError) and ours else broken
 
         def refuse(call: Call, reason: Rejected = reason) -> Answer:
             return reason
@@ -335,7 +367,16 @@ def _load(owner: Op, path: Path) -> Implementation:
         return Implementation(name, name, None, refuse, source, hash_text(source))
     text = getattr(module, "SOURCE", source)
     language = getattr(module, "LANGUAGE", "torch")
-    return Implementation(name, language, module.run, module.accepts, text, hash_text(source, text), getattr(module, "traced", None))
+    return Implementation(
+        name,
+        language,
+        module.run,
+        module.accepts,
+        text,
+        hash_text(source, text),
+        getattr(module, "traced", None),
+        getattr(module, "MULTIPLES", {}),
+    )
 
 
 def _traceable(one: Implementation) -> Callable[..., Any]:

@@ -81,6 +81,8 @@ class Bench:
         own = candidate_hash or ("stranger" if role == "stranger" else "trusted")
         caches = private_caches(self.cache / "private", own)
         env = {"TMPDIR": str(private), "HOME": str(private), **caches}
+        if role == "implementation":
+            env["POPCORN_CACHE_DIR"] = str(self.cache)  # where the user's own implementations are; its home is another one
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
         # nothing is timed while the oracle works, so it may have every core

@@ -1,0 +1,71 @@
+"""What `popcorn search` shows: a line a program, the finding, the list of searches."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from popcorn.cli.plain import plain
+from popcorn.search.finding import Finding
+from popcorn.search.fitness import speedup_of
+from popcorn.search.program import Program
+from popcorn.search.progress import Progress
+from popcorn.search.winners import searches_folder
+from popcorn.units import show_percent, show_ratio
+
+
+def teller(quiet: bool = False) -> Callable[[Progress, Program | None], None]:
+    """Prints a line for each program as it is learned; nothing when quiet."""
+
+    def tell(progress: Progress, program: Program | None) -> None:
+        if quiet or program is None:
+            return
+        best = progress.population.best
+        speed = show_ratio(speedup_of(program)) if program.outcome == "correct" else plain(program.measures[-1].reason or "", 40)
+        so_far = show_ratio(speedup_of(best)) if best else "—"
+        print(
+            f"{progress.finished:4}/{progress.plan.evaluations} {program.id:12} {plain(program.proposal.operator, 16):16} "
+            f"{program.outcome:14} {speed:40.40} best {so_far}",
+            flush=True,
+        )
+
+    return tell
+
+
+def show_finding(finding: Finding, identity: str, quiet: bool = False) -> dict[str, Any]:
+    """Print what was found, and give it as data."""
+    best, state = finding.best, finding.progress
+    data = {
+        "search": identity, "problem": state.plan.problem, "strategy": state.plan.strategy, "evaluations": finding.evaluations,
+        "ended": finding.ended, "best": best.id if best else None, "speedup": finding.speedup, "coverage": finding.coverage,
+        "cost_usd": finding.cost_usd, "device_s": finding.device_s, "luck_log": finding.regressed, "replayed": finding.replayed,
+        "folder": str(searches_folder() / identity),
+    }  # fmt: skip
+    if quiet:
+        return data
+    cost = "unknown" if finding.cost_usd is None else f"${finding.cost_usd:.2f}"
+    print(f"\n{state.plan.problem} · {state.plan.strategy} · {finding.evaluations} evaluations · ended by {finding.ended}")
+    if best is None:
+        print("no correct kernel was found; the reasons stand above")
+        return data
+    luck = "" if finding.regressed is None else f", {show_ratio(2.718281828459045**finding.regressed)} of it before the fresh seeds"
+    print(f"best        {best.id}: {show_ratio(finding.speedup)} the reference on {len(best.measures)} measurements{luck}")
+    print(f"archive     {len(state.population.cells())} cells, {show_percent(finding.coverage)} of those that can be reached")
+    print(f"spent       {cost}, {finding.device_s:.0f} s on the device; {finding.replayed} answers read back")
+    print(f"kernel      {searches_folder() / identity / 'best.json'}")
+    print(f"next        popcorn adopt {identity}")
+    return data
+
+
+def listed() -> Iterator[str]:
+    """A line a search, newest first."""
+    rows = []
+    for path in searches_folder().glob("*/search.json"):
+        about = json.loads(path.read_text(encoding="utf-8"))
+        best = path.with_name("best.json")
+        speed = json.loads(best.read_text(encoding="utf-8")).get("speedup") if best.exists() else None
+        rows.append((str(about.get("started")), path.parent.name, about, speed))
+    if not rows:
+        print("no searches yet: popcorn search PROBLEM --seed-file KERNEL", file=sys.stderr)
+    for _, name, about, speed in sorted(rows, reverse=True, key=lambda row: row[:2]):
+        yield f"{plain(name, 50):50} {about.get('method'):11} {about.get('evaluations'):5} evaluations  best {show_ratio(speed)}"
