@@ -231,7 +231,7 @@ class Measured:
         if kept is None or kept[0] != count:
             current = {name: candidate_hash(one.source) for name, one in op.implementations.items()}
             newest: dict[tuple[str, str, str, str | None], Record] = {}
-            for record in sorted(store.find(problem=op.name, kind="op"), key=lambda one: one.provenance.made):
+            for record in sorted(store.find(problem=op.name, kind="op", condemned=False), key=lambda one: one.provenance.made):
                 subject = record.subject
                 if subject.problem_hash == op.hash and current.get(subject.implementation) == subject.candidate_hash:
                     # a case that was measured again is what its newest conclusive record says

@@ -189,3 +189,13 @@ def test_records_of_other_flags_or_whole_numbers_serve_nobody_and_those_of_anoth
     exact, other = weighed(rms_norm, {"R": 64, "D": 64}), weighed(rms_norm, {"R": 64, "D": 64}, eps=1e-3)
     assert exact.remarks == () and any("eps" in remark for remark in other.remarks)
     assert other.speedup == pytest.approx(3.0) and other.confidence == pytest.approx(0.8 * exact.confidence)
+
+
+def test_a_condemned_record_is_no_evidence_for_or_against(tmp_path):
+    wrong, right = row("popcorn", outcome="cheated", dims={"R": 8, "D": 8}), row("popcorn", 2.0)
+    measured = chooser(tmp_path, wrong, right)
+    assert chosen(measured) == "torch"
+    Store(tmp_path / "records").ledger.judge(wrong.id, "condemned", "the clock check was disturbed")
+    assert chosen(Measured(store=Store(tmp_path / "records"), machine=HERE)) == "popcorn"
+    Store(tmp_path / "records").ledger.judge(right.id, "condemned", "it was not fit")
+    assert chosen(Measured(store=Store(tmp_path / "records"), machine=HERE)) == "torch"

@@ -1,0 +1,17 @@
+"""Generalised Jensen-Shannon divergence in C++: both inputs are read once, nothing is written but the sum. Needs torch."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from popcorn.ops.native import native
+
+LANGUAGE = "cpp"
+
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("jsd.cpp"), lambda log_q, log_p, beta: [((), log_q.dtype)])
+
+
+def run(log_q: Tensor, log_p: Tensor, beta: float = 0.5) -> Any:
+    """As the reference."""
+    return _call((log_q, log_p), (beta,))
