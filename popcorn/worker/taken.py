@@ -16,8 +16,6 @@ BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "cont
 PLANT = 1.05
 MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
 """Bytes that the inputs and outputs of one block or batch may take."""
-_BIAS = 0.01
-"""How far a planted slowdown may lie beside the interval in which it was found: a wait is planted beside the call, not inside it."""
 
 
 @dataclass
@@ -88,7 +86,7 @@ def control_of(turns: Turns, steadiness: Steadiness, plant: float = PLANT) -> Co
         reasons.append(f"the reference against itself gives {aa.value:.4f} [{aa.low:.4f}, {aa.high:.4f}], which excludes 1")
     if planted.low <= 1 + noise:
         reasons.append(f"a planted {plant}× slowdown was not found: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
-    elif planted.low > plant * (1 + _BIAS) or planted.high < plant * (1 - _BIAS):
+    elif planted.low > 1 + 2 * (plant - 1) or planted.high < 1 + (plant - 1) / 2:
         reasons.append(f"a planted {plant}× slowdown was found as another: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
     return Control(aa=aa, planted=planted, noise=noise, fit=not reasons, reason="; ".join(reasons) or None)
 

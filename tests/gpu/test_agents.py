@@ -1,8 +1,10 @@
-"""On a GPU: the scripted model's CUDA kernels are right, and each is faster than the one before; its run ends with the last."""
+"""On a GPU: the scripted model's CUDA kernels are right, and later ones are faster than the first; its run ends with the last."""
 
 import asyncio
 
 import pytest
+
+pytest.importorskip("inspect_ai", reason="agents need popcornbench[agents]")
 
 from popcorn.agents.models import find_model
 from popcorn.agents.place import open_place
