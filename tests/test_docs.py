@@ -90,10 +90,9 @@ def test_the_figures_of_the_method_page_are_the_constants_of_the_code():
         "never fewer than five" if judging.MIN_TRIALS == 5 else "",
         f"by more than {roofline.TOLERANCE * 100:.0f} %, is `cheated`",
         f"`latency` under {roofline.LATENCY_S * 1e6:.0f} µs",
-        f"{stats.DRAWS:,} draws",
         f"A burst of {counting._BURST_S:g} s of calls",
         *(f"its {name}" for _, name in judge._STATISTICS),
-        f"{stats.widening(3):.2f} for three, {stats.widening(5):.2f} for five, {stats.widening(8):.2f} for eight",
+        f"{stats.student(3):.2f} for three, {stats.student(5):.2f} for five, {stats.student(8):.2f} for eight",
     ):
         assert sentence and sentence in page, f"docs/measuring.md does not say {sentence!r}"
 

@@ -47,9 +47,9 @@ class Turns:
     stopped_by: Literal["interval", "budget"] = "budget"
     rounds: int = 0
 
-    def ratio(self, numerator: str, denominator: str, draws: int = 4000) -> Interval:
+    def ratio(self, numerator: str, denominator: str) -> Interval:
         """Interval of one side's time over another's."""
-        return ratio(medians(self.samples[numerator]), medians(self.samples[denominator]), draws)
+        return ratio(medians(self.samples[numerator]), medians(self.samples[denominator]))
 
 
 def take_turns(
@@ -79,7 +79,7 @@ def take_turns(
         if turns.rounds < plan.min_rounds:
             progress(f"round {turns.rounds} of at least {plan.min_rounds}")
             continue
-        width = half_width(turns.ratio(*watched, draws=1000))
+        width = half_width(turns.ratio(*watched))
         progress(f"round {turns.rounds}, interval ±{width:.1%}")
         if width <= plan.target:
             turns.stopped_by = "interval"

@@ -10,7 +10,7 @@ SolSource = Literal["counters", "model"]
 
 
 class Interval(Frozen):
-    """A value with its 95 % interval (hierarchical bootstrap over launches, then blocks)."""
+    """A value with its 95 % interval (Student's t over the launches' medians)."""
 
     value: float
     """The estimate."""
