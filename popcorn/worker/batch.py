@@ -16,7 +16,7 @@ from popcorn.worker.taken import BASELINE, CANDIDATE, MEMORY
 if TYPE_CHECKING:
     from popcorn.worker.comparing import Launch
 
-_BATCHES = 3
+_BATCHES = 6
 """Most batches of either side that the parent times before it asks in pairs; one where the clocks agree."""
 _MOST_IN_BATCH = 1000
 

@@ -13,6 +13,7 @@ from popcorn.measure.steadiness import Watch
 from popcorn.measure.timing import SHORT_S, WINDOW_S
 from popcorn.measure.turns import Plan, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
+from popcorn.verify.defences.clock import SLACK
 from popcorn.worker.batch import check_batch
 from popcorn.worker.census import Census
 from popcorn.worker.judging import Trials, construct, judge_results, settle, told
@@ -178,10 +179,10 @@ class Launch:
         return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
 
     def lengthen(self, side: str, least_s: float) -> None:
-        """The blocks of this launch, as they were recorded, to a median of at least `least_s`: what nobody confirmed gains nothing."""
+        """The blocks of this launch, as they were recorded, where they are beyond the slack, to a median of at least `least_s`: what nobody confirmed gains nothing."""
         recorded_s = float(np.median(self.cold[side]))
         factor = least_s / recorded_s
-        if factor > 1:
+        if factor > SLACK:  # within it a claim stands, here as in every other check
             for samples in self.recorded.get(side, []):
                 samples[:] = [sample * factor for sample in samples]
             self.cold[side] = [sample * factor for sample in self.cold[side]]
