@@ -53,8 +53,11 @@ def agent(
     from popcorn.agents.tiers import find_tier
     from popcorn.agents.workbench import Settings
     from popcorn.cli.agent_view import AgentView
+    from popcorn.errors import BadAgent
 
     found, row, chosen = find_problem(problem), find_model(model, models), find_tier(tier, tiers)
+    if dollars is not None and row.price is None:
+        raise BadAgent(f"the price of {row.name} is not known, so --dollars could not hold; give it one in a row of your own (--models)")
     own = Budget.of(chosen)
     spend = Budget(
         own.turns if turns is None else turns, own.tool_calls if tool_calls is None else tool_calls, own.tokens if tokens is None else tokens, own.cost_usd if dollars is None else dollars, own.wall_s if seconds is None else seconds
