@@ -69,7 +69,7 @@ def run_demo(monkeypatch, tmp_path, outcomes: list[str], **options) -> tuple[int
     ("outcomes", "code"),
     [
         (["correct", "correct", "correct", "cheated", "cheated"], 0),
-        (["correct", "correct", "correct", "wrong_values", "cheated"], 0),
+        (["correct", "correct", "correct", "wrong_values", "cheated"], 1),
         (["correct", "cheated", "correct", "cheated", "cheated"], 1),
         (["correct", "correct", "correct", "correct", "cheated"], 1),
         (["correct", "correct", "correct", "cheated", "harness_error"], 1),

@@ -106,7 +106,7 @@ def test_a_job_that_cannot_be_done_here_says_why_and_waits_for_another_machine(c
 def test_ctrl_c_drains_and_a_second_one_lets_go(cache, tmp_path):
     code = """
 import os
-os.environ["PRETEND_S"] = "1.0"
+os.environ["PRETEND_S"] = "3.0"
 from tests.sweep.test_working import SMALL, open_pretend, make_matrix, prepare, run_here
 session = run_here(prepare(make_matrix({**SMALL, "agents_per_gpu": 1, "repeats": 3}, "small")), open_pretend)
 print("ended", session.stopping, session.counts["done"])
