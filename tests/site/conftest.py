@@ -28,7 +28,7 @@ class Site:
     sources: tuple[Source, ...]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("golden")
     store = fill(home, problems=2)
@@ -50,7 +50,7 @@ class Watched:
     elsewhere: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium():
     from playwright.sync_api import sync_playwright
 
