@@ -44,6 +44,8 @@ class Taken:
     """Processor and wall seconds of the candidate's own blocks."""
     idle: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """The same in the blocks of others."""
+    accused: set[int] = field(default_factory=set)
+    """Launches in which every pair said that the candidate's clock is false."""
     slowed: list[float] = field(default_factory=list)
     """Per launch on a GPU, the reference's time beside the candidate over its time after the candidate was gone."""
     method: str = ""
