@@ -6,6 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from popcorn.site.embedding import deliver
+
 LIMIT = 60_000
 """Characters that are highlighted on a page; the rest is in the file beside it."""
 
@@ -38,6 +40,11 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
     """Changed lines of two versions as (kind, line): `+`, `-`, ` ` or `@`."""
     made = difflib.unified_diff(before[:LIMIT].splitlines(), after[:LIMIT].splitlines(), lineterm="", n=2)
     return [(line[:1], line[1:] if line[:1] in "+- " else line) for line in list(made)[2:]]
+
+
+def delivered(record_id: str, source: str | None) -> str:
+    """A script that hands a kernel's text to the page that compares two of them: pages from a disk may load scripts, but fetch nothing."""
+    return deliver(f"source-{record_id}", clean((source or "")[:LIMIT]))
 
 
 def style() -> str:

@@ -42,7 +42,8 @@ def render_record(path: str, about: dict[str, Any], others: int, rows: dict[str,
     record = unflatten(rows[about["id"]])
     raw = path.removesuffix(".html") + ".json"
     html = show("record.html", path, raw=raw.rpartition("/")[2], others=others, **about_record(record), judged=about)
-    return {path: html, raw: record.model_dump_json(indent=1)}
+    beside = path.removesuffix(".html") + ".source.js"
+    return {path: html, raw: record.model_dump_json(indent=1), beside: code.delivered(record.id, record.subject.source)}
 
 
 def about_record(record: Record) -> dict[str, Any]:

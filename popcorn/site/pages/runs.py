@@ -69,6 +69,8 @@ def render_run(path: str, file: Path, about: dict[str, Any], mode: str | None, o
     }  # fmt: skip
     about_it = about_record(record) if record else {"record": None, "sections": [], "times": [], "headline": words.outcome_word(None)}
     html = show("run.html", path, **{**about_it, **values})
+    if record:
+        writer.files[f"{stem}.source.js"] = code.delivered(record.id, record.subject.source or run.candidate)
     return {path: html, f"{stem}.json": run.model_dump_json(indent=1), **writer.files}
 
 
