@@ -56,9 +56,9 @@ def about_record(record: Record) -> dict[str, Any]:
         "title": title_of(subject.problem, reference),
         "sections": list(facts.sections(record)),
         "times": times(record),
-        "source": code.lines_of(source, subject.language) if source else [],
+        "source": code.numbered(source, subject.language) if source else [],
         "source_text": source,
-        "reference": code.lines_of(reference) if reference else [],
+        "reference": code.numbered(reference) if reference else [],
         "reference_text": reference,
         "limit": code.LIMIT,
     }

@@ -63,8 +63,8 @@ def render_run(path: str, file: Path, about: dict[str, Any], mode: str | None, o
     values = {
         "run": run, "mode": mode, "optimal": optimal, "judged": about, "title": title_of(run.problem, run.reference), "turns": heads(run, inline),
         "bodies": bodies[:inline], "inline": INLINE, "first_piece": inline, "stem": stem.rpartition("/")[2], "prompt": prompt,
-        "prompt_cut": cut_prompt, "final": code.lines_of(final, run.language) if final else [], "final_text": final,
-        "seen": code.lines_of(run.reference) if run.reference else [], "seen_text": run.reference or "", "timeline": timeline(run),
+        "prompt_cut": cut_prompt, "final": code.numbered(final, run.language) if final else [], "final_text": final,
+        "seen": code.numbered(run.reference) if run.reference else [], "seen_text": run.reference or "", "timeline": timeline(run),
         "steps": steps(run), "limit": code.LIMIT,
     }  # fmt: skip
     about_it = about_record(record) if record else {"record": None, "sections": [], "times": [], "headline": words.outcome_word(None)}
@@ -109,9 +109,15 @@ def steps(run: Run) -> list[dict[str, Any]]:
             text = kernel_of(call)
             if text is not None and text != before:
                 if before is not None:
-                    found.append({"turn": turn.index, "tool": call.tool, "lines": code.difference(before, text)[:400]})
+                    found.append({"turn": turn.index, "tool": call.tool, "before": before, "after": text})
                 before = text
-    return found[-12:]
+    return [_step(one) for one in found[-12:]]
+
+
+def _step(change: dict[str, Any]) -> dict[str, Any]:
+    lines = code.difference(change["before"], change["after"])
+    kinds = [kind for kind, _ in lines]
+    return {**change, "added": kinds.count("+"), "removed": kinds.count("-"), "lines": code.shown(lines[:400])}
 
 
 def kernel_of(call: ToolCall) -> str | None:
