@@ -137,4 +137,3 @@ def _sql_type(annotation: Any) -> str:
         inner = _sql_type(get_args(annotation)[0])
         return "JSON" if inner == "JSON" else f"{inner}[]"
     return _SCALARS.get(annotation, "JSON")
-

@@ -61,7 +61,9 @@ def shown(changes: list[tuple[str, str]]) -> Markup:
     """A difference as HTML, one element a line."""
     from markupsafe import escape
 
-    return Markup("".join(f'<div class="{_CLASSES.get(kind, "same")}">{kind if kind != "@" else ""}{escape(line)}</div>' for kind, line in changes))
+    return Markup(
+        "".join(f'<div class="{_CLASSES.get(kind, "same")}">{kind if kind != "@" else ""}{escape(line)}</div>' for kind, line in changes)
+    )
 
 
 def delivered(record_id: str, source: str | None) -> str:

@@ -48,7 +48,11 @@ def environment() -> Any:
     from popcorn.site.embedding import embed
 
     made = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         auto_reload=False,
     )
     names = (

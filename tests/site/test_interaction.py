@@ -215,8 +215,14 @@ def test_models_kernels_and_stores_are_compared(opened):
     page.get_by_role("button", name="Two kernels").click()
     told = page.locator("#summary").inner_text()
     assert "compared" in told or "faster" in told or "difference" in told or "no time" in told
-    page.locator("#choice select").nth(0).select_option(label=next(one for one in page.locator("#choice select").nth(0).locator("option").all_inner_texts() if one.startswith("instant.cu")))
-    page.locator("#choice select").nth(1).select_option(label=next(one for one in page.locator("#choice select").nth(1).locator("option").all_inner_texts() if one.startswith("other_text.cu")))
+    page.locator("#choice select").nth(0).select_option(
+        label=next(one for one in page.locator("#choice select").nth(0).locator("option").all_inner_texts() if one.startswith("instant.cu"))
+    )
+    page.locator("#choice select").nth(1).select_option(
+        label=next(
+            one for one in page.locator("#choice select").nth(1).locator("option").all_inner_texts() if one.startswith("other_text.cu")
+        )
+    )
     page.wait_for_function("document.getElementById('texts-said').innerText.includes('lines of A alone')")
     changed = page.locator("#texts-diff .minus, #texts-diff .plus").all_inner_texts()
     assert [one[0] for one in changed] == ["-", "+"] and "2.0f" in changed[0] and "3.0f" in changed[1]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from popcorn.agents.journal import read_runs
+from popcorn.records.runs import read_runs
 from popcorn.records.store import Store
 from popcorn.sweep.done import Done
 
