@@ -14,6 +14,7 @@ from popcorn.errors import BadCandidate
 from popcorn.schema.record import Record
 from popcorn.search.fitness import worst
 from popcorn.search.plan import SearchPlan
+from popcorn.search.behaviour import counted, describe
 from popcorn.search.program import Judged
 from popcorn.suites.problems import Problem
 from popcorn.toolchain.languages import detect_language, is_python
@@ -115,4 +116,11 @@ def judged_of(record: Record) -> Judged:
         record_id=record.id,
         device_s=record.provenance.device_lane.run_s,
         told="\n".join(lines)[:4000],
+        cell=_cell(record),
     )
+
+
+def _cell(record: Record) -> tuple[int, int, int] | None:
+    """Its behaviour, where counters were read; else None, and the text alone decides."""
+    counters, source = record.measurement.counters, record.subject.source
+    return counted(describe(source, record.subject.language), counters) if counters.kernels and source else None
