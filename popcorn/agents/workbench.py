@@ -13,13 +13,12 @@ from popcorn.schema.case import Precision
 from popcorn.schema.measurement import Measurement
 from popcorn.schema.record import Record
 from popcorn.suites.problems import Problem
-from popcorn.toolchain.languages import detect_language, is_python
+from popcorn.toolchain.languages import SUFFIX, detect_language, is_python
 from popcorn.worker.building import Built
 from popcorn.worker.request import Request
 
 MAX_KERNEL_BYTES = 256_000
 """A kernel of a model is some kilobytes; a text of megabytes is refused before anybody reads it."""
-_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,8 @@ class Workbench:
 
     def name_of(self, source: str) -> str:
         """A file name for a kernel's text: `kernel.c`, `kernel.cu`, or `kernel.py` for a Python module."""
-        native = self.language in _SUFFIX and (self.language == "c" or not is_python("kernel", source))
-        return "kernel" + (_SUFFIX[self.language] if native else ".py")
+        native = self.language in SUFFIX and (self.language in ("c", "sycl") or not is_python("kernel", source))
+        return "kernel" + (SUFFIX[self.language] if native else ".py")
 
     def _refuse(self, source: str) -> Answer | None:
         if not isinstance(source, str) or not source.strip():

@@ -31,8 +31,8 @@ _LEVELS: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
 
 def describe(source: str, language: str) -> Cell:
     """The cell of a text. Never raises: a text that does not parse is described by what could be read."""
-    if language == "c" or not is_python("kernel", source):
-        return native_behaviour.describe(source, gpu=language == "cuda")
+    if language in ("c", "sycl") or not is_python("kernel", source):
+        return native_behaviour.describe(source, gpu=language in ("cuda", "sycl"))
     return python_behaviour.describe(source)
 
 
