@@ -62,6 +62,7 @@ def publish(site: Path, repository: Path, branch: str = "gh-pages", folder: str 
                 # the clone's own branch follows only where that loses nothing: not when it has commits of its own, or is checked out
                 _git(tree, "fetch", "--quiet", ".", f"{commit}:refs/heads/{branch}", check=target is None)
                 return Published(commit, changed, target is not None)
+            assert target is not None  # without one nothing is pushed
             said = " ".join(pushed.stderr.split())[:400]
             # somebody was faster: theirs first, then ours anew
             if _git(tree, "fetch", "--quiet", target, branch, check=False).returncode != 0:

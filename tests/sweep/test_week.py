@@ -1,6 +1,7 @@
 """What happens in a week: a worker is killed, the clock jumps, the disk fills, a file is torn, money runs out over several sessions."""
 
 import errno
+import io
 import json
 import os
 import subprocess
@@ -98,7 +99,7 @@ def test_money_is_counted_over_sessions_and_status_tells_what_was_spent_and_what
     assert (session.stopping, session.counts["done"]) == ("drain", 0), "a resume does not begin at nothing"
     told = sweep_facts(session.folder)
     assert (told["dollars"], told["tokens"], told["measured"], told["missing"]) == (5.5, 1000, True, 1)
-    console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console = Console(width=100, record=True, file=io.StringIO())
     console.print(sweep_table(told))
     shown = console.export_text()
     assert "spent 1,000 tokens, $5.50" in shown and "about 2 h 0 min and $5.50 left (means of what is done)" in shown
