@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from popcorn.verify.defences.clock import batch_slack_s
@@ -31,16 +32,17 @@ def check_batch(launch: "Launch") -> None:
     mine_s = overhead_s = math.inf
     for attempt in range(_BATCHES):
         # the quickest of several on either side: whatever disturbs a batch makes it longer
-        mine_s = min(mine_s, _batch(launch, CANDIDATE, calls))
-        overhead_s = min(overhead_s, _batch(launch, BASELINE, calls, call=False))
+        contents = _prepare(launch, calls)
+        mine_s = min(mine_s, _batch(launch, CANDIDATE, contents))
+        overhead_s = min(overhead_s, _batch(launch, BASELINE, contents, call=False))
         launch.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
         if look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
             return
         # the reference's batch right after: on a machine where others use the memory too, it is as slow as the candidate's was
-        theirs_s = _batch(launch, BASELINE, calls)
+        theirs_s = _batch(launch, BASELINE, contents)
         if attempt and look("clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch") is None:
             return
-    settle_dispute(launch, lambda side: _batch(launch, side, calls) - batch_slack_s(overhead_s, calls))
+    settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, calls)) - batch_slack_s(overhead_s, calls))
 
 
 def _calls(launch: "Launch") -> int:
@@ -50,24 +52,51 @@ def _calls(launch: "Launch") -> int:
     return max(2, min(_MOST_IN_BATCH, room, math.ceil(0.02 / max(launch.pace.once_s, 1e-6))))
 
 
-def _batch(launch: "Launch", side: str, calls: int, call: bool = True) -> float:
-    """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
-    session, child = launch.session, launch.children[side]
-    assert session.oracle is not None
-    ask = launch.ask_candidate if side == CANDIDATE else session.ask
-    room = session.ask(session.oracle, {"do": "room", "bytes": calls * (2 * launch.trials.last["output_bytes"] + 4096)})
+@dataclass(frozen=True)
+class _Contents:
+    """Input sets that the candidate has not seen, and where they and the results lie."""
+
+    questions: list[dict[str, Any]]
+    places: dict[str, Any]
+
+
+def _prepare(launch: "Launch", calls: int) -> _Contents:
+    """Contents that were never asked for before, in buffers that both sides have open."""
+    session, oracle = launch.session, launch.session.oracle
+    assert oracle is not None
+    room = session.ask(oracle, {"do": "room", "bytes": calls * (2 * launch.trials.last["output_bytes"] + 4096)})
+    _attach(launch, {**launch.sets, **room})
     while True:
-        questions = _questions(launch, side, calls)
+        launch.batches_made += 1
+        labels = ("launch", launch.index, "batch", launch.batches_made)
+        questions = [session.question(session.opened["nominal"], *labels, one) for one in range(calls)]
         census, began = launch.census(), time.monotonic()
-        sets = session.ask(session.oracle, {"do": "contents", "questions": questions})
-        place = (child.pid, json.dumps([sets["inbox"], room]))
-        if place in launch.attached:
-            break
-        # opening a buffer of another process can take 60 ms; contents that were there before are known now, so others are made
-        ask(child, {"do": "attach", "inbox": sets["inbox"], **room})
-        launch.attached.add(place)
-    launch.count_processor_time(BASELINE, census, time.monotonic() - began)  # nobody may watch them come
-    message = {"do": "batch", "call": call, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
+        places = {**session.ask(oracle, {"do": "contents", "questions": questions}), **room}
+        launch.count_processor_time(BASELINE, census, time.monotonic() - began)  # nobody may watch them come
+        if not _attach(launch, places):
+            return _Contents(questions, places)
+
+
+def _attach(launch: "Launch", places: dict[str, Any]) -> bool:
+    """Whether a buffer had to be opened. That can take 60 ms, and what it holds may be known then."""
+    opened = False
+    for side in (CANDIDATE, BASELINE):
+        child = launch.children[side]
+        message = {"do": "attach", "inbox": places["inbox"], "outbox": places["outbox"]}
+        place = (child.pid, json.dumps(message))
+        if place not in launch.attached:
+            ask = launch.ask_candidate if side == CANDIDATE else launch.session.ask
+            ask(child, message)
+            launch.attached.add(place)
+            opened = True
+    return opened
+
+
+def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) -> float:
+    """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
+    session, child, calls = launch.session, launch.children[side], len(contents.questions)
+    ask = launch.ask_candidate if side == CANDIDATE else session.ask
+    message = {"do": "batch", "call": call, **contents.places, "forward_seed": contents.questions[0]["forward_seed"]}
     waiting, began = Census(child.pid), time.monotonic()
     reply = ask(child, message)
     wall_s = time.monotonic() - began
@@ -81,12 +110,5 @@ def _batch(launch: "Launch", side: str, calls: int, call: bool = True) -> float:
             raise Refused("runtime_error", OUT_OF_FORM, "timing")
         launch.taken.timed_calls += calls
         chosen = launch.draw(calls, "batch", launch.batches_made)
-        judge_results(session, launch.trials, launch.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
+        judge_results(session, launch.trials, launch.taken, [contents.questions[i] for i in chosen], [trees[i] for i in chosen])
     return wall_s / calls
-
-
-def _questions(launch: "Launch", side: str, calls: int) -> list[dict[str, Any]]:
-    """Contents that were never asked for before."""
-    launch.batches_made += 1
-    labels = ("batch", side, launch.batches_made)
-    return [launch.session.question(launch.session.opened["nominal"], "launch", launch.index, *labels, one) for one in range(calls)]

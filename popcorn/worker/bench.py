@@ -38,7 +38,7 @@ class Bench:
         self.cores = [] if self.cuda else separate_cores(self.threads)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
-        self.nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+        self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -53,6 +53,15 @@ class Bench:
         """Hashes of the candidates that were built here."""
         self._lock = threading.Lock()
         self._count = 0
+
+    @property
+    def nursery(self) -> Nursery:
+        """Where children come from. One that was killed costs the evaluations under way, which are tried again, and no later one."""
+        with self._lock:
+            if self._nursery.gone:
+                self._nursery.close()
+                self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+            return self._nursery
 
     @property
     def device(self) -> str:
@@ -111,7 +120,7 @@ class Bench:
 
     def close(self) -> None:
         """End the zygote and all children, empty the lanes, remove temporary files."""
-        self.nursery.close()
+        self._nursery.close()
         self.build_lane.close()
         self.device_lane.close()
         for folder in (self.folder, self.disk):
