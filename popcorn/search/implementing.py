@@ -25,6 +25,7 @@ TAKES = Takes(
     device={device!r},
     precisions={precisions!r},
     gradient={gradient!r},
+    gradients={gradients!r},
     multiples=MULTIPLES,
     bounds={bounds!r},
 )
@@ -59,7 +60,7 @@ def write_implementation(folder: Path, op: str, name: str, winner: Winner, found
     }  # fmt: skip
     text = _TEXT.format(
         op=op, name=name, origin=_plain(f"{winner.origin.get('kind')} {winner.origin.get('id')}, {told(winner.origin)}"), language=winner.language,
-        multiples=found.multiples, provenance=json.dumps(provenance, indent=4), device=device, precisions=found.precisions, gradient=found.gradient,
+        multiples=found.multiples, provenance=json.dumps(provenance, indent=4), device=device, precisions=found.precisions, gradient=found.gradient, gradients=found.gradients,
         bounds=found.bounds, file=file,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
