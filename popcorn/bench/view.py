@@ -3,19 +3,14 @@
 The figures come from Parquet through DuckDB, so that a hundred thousand rows are grouped before any of them becomes a Python object.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from popcorn.records.store import Store
-from popcorn.records.tables import query
+from popcorn.records.tables import Source, query
 from popcorn.units import UNKNOWN, show_bytes, show_ratio, show_time
-
-Tables = Store | Path | Sequence[Path]
 
 _SUMMARY = """
 SELECT problem, implementation, machine_device_id, case_precision, case_gradient, count(*) AS cases,
@@ -33,17 +28,17 @@ SELECT problem, implementation, case_id, machine_device_id, time_s, low_s, high_
 """
 
 
-def summarise(source: Tables) -> list[dict[str, Any]]:
+def summarise(source: Source) -> list[dict[str, Any]]:
     """One row for each op, implementation, device, element type and gradient mode: how many cases, how many right, how fast."""
     return query(_SUMMARY, source).dicts()
 
 
-def list_cases(source: Tables, op: str, limit: int = 200) -> list[dict[str, Any]]:
+def list_cases(source: Source, op: str, limit: int = 200) -> list[dict[str, Any]]:
     """Every case of one op, the first `limit` of them; times in seconds, memory in bytes."""
     return query(_CASES, source, [op, limit]).dicts()
 
 
-def summary(source: Tables) -> RenderableType:
+def summary(source: Source) -> RenderableType:
     """A table for each device and element type."""
     tables: dict[str, Table] = {}
     for row in summarise(source):
@@ -62,7 +57,7 @@ def summary(source: Tables) -> RenderableType:
     return Group(*tables.values(), told)
 
 
-def cases(source: Tables, op: str, limit: int = 200) -> RenderableType:
+def cases(source: Source, op: str, limit: int = 200) -> RenderableType:
     """A table for each case: who was measured in it."""
     rows = list_cases(source, op, limit)
     if not rows:
@@ -93,7 +88,7 @@ def cases(source: Tables, op: str, limit: int = 200) -> RenderableType:
     return Group(*tables.values())
 
 
-def differences(before: Tables, after: Tables) -> list[dict[str, Any]]:
+def differences(before: Source, after: Source) -> list[dict[str, Any]]:
     """Rows that both hold and whose intervals do not meet, and rows that are right in one alone; the worst regression first.
 
     `ratio` is the time after over the time before, None where one has no time; above 1 is slower.

@@ -22,7 +22,7 @@ def add_to(app: typer.Typer) -> None:
 def view(
     op: Annotated[str | None, typer.Argument(help="One op, case by case; all ops in summary when left out.")] = None,
     table: Tables = None,
-    user: Annotated[bool, typer.Option("--user", help="Your own store alone, which it is anyway until records ship.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="Your own store alone, without the records that ship.")] = False,
     page: Annotated[Path | None, typer.Option(help="Write the explorer's pages to this folder and print the first one's path.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 200,
     as_json: AsJson = False,
@@ -34,7 +34,7 @@ def view(
 
     if user and table:
         raise typer.BadParameter("--user and --table name two sources; give one of them")
-    source = _source(table)
+    source = _source(table, user)
     if page is not None:
         from popcorn.site.build import build
         from popcorn.site.gather import Source
@@ -126,11 +126,12 @@ def _records(path: Path) -> Any:
     return Store(path) if path.is_dir() else read_parquet(path)
 
 
-def _source(paths: list[Path] | None) -> Any:
+def _source(paths: list[Path] | None, user: bool = True) -> Any:
+    from popcorn.records.shipped import shipped_tables
     from popcorn.records.store import Store, default_store
 
     if not paths:
-        return default_store()
+        return default_store() if user else [default_store(), *shipped_tables()]
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise MissingFile(f"{missing[0]} does not exist; give a Parquet file or a folder of records.")
