@@ -49,7 +49,11 @@ def adopt_run(
         }
         typer.echo(f"\n{made.op} has the implementation {made.name}")
         takes = ", ".join(
-            [*found.precisions, f"with gradients in {' and '.join(found.gradients)}" if found.gradient else "forward alone", *(f"{n} {t}" for n, t in limits.items())]
+            [
+                *found.precisions,
+                f"with gradients in {' and '.join(found.gradients)}" if found.gradient else "forward alone",
+                *(f"{n} {t}" for n, t in limits.items()),
+            ]
         )
         typer.echo(f"takes       {takes}")
         typer.echo(f"fastest at  {len(made.chosen)} of {len(made.records)} measured cases; there calls of {made.op} go to it now")

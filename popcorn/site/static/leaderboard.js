@@ -16,7 +16,7 @@
       { key: "pareto", label: "Pareto", kind: "count", title: "Kernels on the front of this level and variant" }, { key: "pareto_problems", label: "by problem", kind: "count", title: "Problems on which no other kernel dominates its own" },
       { key: "correct_rate", label: "correct", kind: "share", of: "correct", out: "planned" }, { key: "pass_at_repeats", label: "pass@k", kind: "passed", optional: true, title: "Chance that one of k answers is correct, unbiased, mean over planned problems; k is the fewest repeats of a problem" }, { key: "fast_1", label: "> 1×", title: "Planned problems with a correct kernel faster than eager", kind: "percent" },
       { key: "speedup_median", label: "median", kind: "ratio" }, { key: "geomean_correct", label: "geomean ✓", kind: "ratio", title: "Geometric mean over correct kernels alone" }, { key: "geomean_all", label: "geomean all", kind: "ratio", title: "Geometric mean over all planned problems, a failure counts 1×" },
-      { key: "sol_median", label: "SOL", kind: "percent" }, { key: "energy_median", label: "energy", kind: "ratio", first: "up" }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "gpu_s", label: "device time", kind: "long" },
+      { key: "sol_median", label: "SOL", kind: "percent" }, { key: "energy_median", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "gpu_s", label: "device time", kind: "long" },
     ],
   });
   function modes(rows) {
@@ -30,10 +30,11 @@
   function front(key) {
     const [variant, level] = key.split("/");
     const values = runs.filter((row) => row.variant === variant && row.level === Number(level) && row.mode === "correct" && typeof row.speedup === "number" && typeof row.sol === "number")
-      .map((row) => ({ ...row, who: `${row.model} · ${row.tier}`, text: `${u.ratio(row.speedup)} ${u.between(u.ratio(row.speedup_low), u.ratio(row.speedup_high))}`, light: u.percent(row.sol) }));
+      .map((row) => ({ ...row, who: `${row.model} · ${row.tier}`, text: `${u.ratio(row.speedup)} ${u.between(u.ratio(row.speedup_low), u.ratio(row.speedup_high))}${row.fit === false ? ", unproven" : ""}`, light: u.percent(row.sol) }));
+    // what is unproven ranks nowhere, and the front is not drawn through it
     // the front in the plane of the chart: with energy among the signals more kernels are optimal than lie on this line
     let best = -Infinity;
-    const line = [...values].sort((a, b) => b.sol - a.sol || b.speedup - a.speedup).filter((row) => row.speedup > best && (best = row.speedup));
+    const line = values.filter((row) => row.fit !== false).sort((a, b) => b.sol - a.sol || b.speedup - a.speedup).filter((row) => row.speedup > best && (best = row.speedup));
     const element = document.getElementById("front");
     const x = { field: "sol", type: "quantitative", title: "speed of light", axis: { format: "%" }, scale: { domain: [0, 1] } };
     const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, padding: 16 }, axis: { format: "~g", tickCount: 6 } };
