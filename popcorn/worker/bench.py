@@ -38,7 +38,7 @@ class Bench:
         self.cores = [] if self.cuda else separate_cores(self.threads)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
-        self.nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+        self.nursery = self._new_nursery()
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -74,7 +74,7 @@ class Bench:
 
     def start(self, role: str, folder: Path, shared: Path, candidate_hash: str = "", memory_bytes: int | None = None) -> Child:
         """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
-        child = self.nursery.fork()
+        child = self._living_nursery().fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
         # what is not trusted never shares a cache with what is
@@ -99,6 +99,17 @@ class Bench:
             raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
         child.rests = role == "candidate"
         return child
+
+    def _new_nursery(self) -> Nursery:
+        return Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+
+    def _living_nursery(self) -> Nursery:
+        """The zygote, or a new one where the system has ended it (a machine without memory does): one evaluation is lost by it, not the rest."""
+        with self._lock:
+            if self.nursery.gone:
+                self.nursery.close()
+                self.nursery = self._new_nursery()
+            return self.nursery
 
     def machine_with_ceilings(self) -> Machine:
         """The machine's facts, with the ceilings measured on it where they are known."""

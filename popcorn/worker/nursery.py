@@ -142,6 +142,11 @@ class Nursery:
         self._listener = threading.Thread(target=self._listen, daemon=True, name="nursery")
         self._listener.start()
 
+    @property
+    def gone(self) -> bool:
+        """True once the zygote has ended: it forks no more."""
+        return self._gone
+
     def wait_ready(self, timeout_s: float = 120.0) -> None:
         """Until torch is imported. Raises HarnessFailure with the zygote's own words."""
         with self._changed:

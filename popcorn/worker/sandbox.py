@@ -1,7 +1,9 @@
 """What a candidate's process may not do, asked of the Linux kernel without being root.
 
 Holds back: leaving the cores that it was given (seccomp), reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
-(seccomp, dropped capabilities), signalling processes outside (Landlock 6), unbounded files, processes and memory (rlimits).
+(seccomp, dropped capabilities), signalling processes outside (Landlock 6), other processes' limits and priorities (seccomp), memory and queues that outlive
+it (System V's and POSIX's, seccomp), unbounded files, processes and memory (rlimits). On a CPU it connects to nobody: a socket of a service in the
+file system is no file to Landlock.
 Does not hold back: using the GPU beyond its turn, reading the machine's public files (/usr, /etc, /proc), timing side channels.
 `enter` returns what it could not get, so that `doctor` and the record can say so.
 """
@@ -27,11 +29,16 @@ _FS_REST = 0x1FF0  # remove, make, …
 _FS_REFER, _FS_TRUNCATE = 1 << 13, 1 << 14
 _SCOPE_ABSTRACT_UNIX, _SCOPE_SIGNAL = 1, 2
 
-# socket; ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd, io_uring_setup (it opens sockets)
+# socket; ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd, io_uring_setup (it opens sockets);
+# shmget, semget, msgget, mq_open, add_key, request_key, keyctl (what they make is there when the process is gone)
 _SYSCALLS = {
-    "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323, 425)),
-    "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282, 425)),
+    "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323, 425, 29, 64, 68, 240, 248, 249, 250)),
+    "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282, 425, 194, 190, 186, 180, 217, 218, 219)),
 }
+_CONNECT = {"x86_64": 42, "aarch64": 203}
+# prlimit64, sched_setscheduler, sched_setparam, sched_setattr: the process comes first, and 0 is the caller
+_OF_PROCESS = {"x86_64": (302, 144, 142, 314), "aarch64": (261, 119, 118, 274)}
+_SET_PRIORITY = {"x86_64": 141, "aarch64": 140}
 _SET_AFFINITY = {"x86_64": 203, "aarch64": 122}
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _X32 = 0x40000000  # numbers from here on are x86_64's second table
@@ -74,14 +81,17 @@ def limit_resources(memory_bytes: int | None, file_bytes: int, processes: int) -
         resource.setrlimit(which, (amount, amount) if hard == resource.RLIM_INFINITY or amount <= hard else (hard, hard))
 
 
-def enter(readable: list[Path], writable: list[Path], fence_network: bool = True, filled: list[Path] | None = None) -> list[str]:
-    """Closes the sandbox for good. In the folders of `filled`, files that are there may be written, and none made. Returns, as sentences, what this kernel could not give."""
+def enter(
+    readable: list[Path], writable: list[Path], fence_network: bool = True, filled: list[Path] | None = None, fence_services: bool = False
+) -> list[str]:
+    """Closes the sandbox for good. In the folders of `filled`, files that are there may be written, and none made; with `fence_services`
+    no socket of the file system can be connected to either. Returns, as sentences, what this kernel could not give."""
     missing = []
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _drop_capabilities()
     if not _restrict_files(readable, writable, filled or []):
         missing.append("files are not fenced: this kernel has no Landlock (Linux 5.13 or newer has it)")
-    if fence_network and not _restrict_syscalls():
+    if fence_network and not _restrict_syscalls(fence_services):
         missing.append("the network is not fenced: this kernel refuses a seccomp filter")
     return missing
 
@@ -119,7 +129,7 @@ def _restrict_files(readable: list[Path], writable: list[Path], filled: list[Pat
     return restricted
 
 
-def _restrict_syscalls() -> bool:
+def _restrict_syscalls(fence_services: bool = False) -> bool:
     known = _SYSCALLS.get(platform.machine())
     if known is None:
         return False
@@ -133,8 +143,13 @@ def _restrict_syscalls() -> bool:
     # a call by another architecture's table (int 0x80) has other numbers, so none of them is allowed
     program = [op(load, 4), op(equal, arch, 1, 0), refuse, op(load, 0)]
     program += [op(at_least, _X32, 0, 1), refuse]
-    for number in denied:
+    for number in (*denied, *((_CONNECT[platform.machine()],) if fence_services else ())):
         program += [op(equal, number, 0, 1), refuse]
+    # another process's limits and scheduling, as a process of the same user could change them: refused where the process is not 0, the caller
+    pid, which, who = 16, 16, 24
+    for number in _OF_PROCESS[platform.machine()]:
+        program += [op(equal, number, 0, 4), op(load, pid), op(equal, 0, 1, 0), refuse, allow]
+    program += [op(equal, _SET_PRIORITY[platform.machine()], 0, 6), op(load, which), op(equal, 0, 0, 3), op(load, who), op(equal, 0, 0, 1), allow, refuse]
     # to leave the cores that both sides are pinned to: answered with success, since honest libraries pin threads, and not done
     program += [op(equal, _SET_AFFINITY[platform.machine()], 0, 1), op(answer, 0x00050000)]
     # socket(family, …): the family is the first argument (offset 16)
