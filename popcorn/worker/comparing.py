@@ -20,9 +20,21 @@ from popcorn.worker.judging import Trials, construct, judge_results, settle, tol
 from popcorn.worker.nursery import Child
 from popcorn.worker.row import check_row
 from popcorn.worker.session import Session
-from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, MEMORY, PLANT, PLANTED, Pace, Taken, control_of, timing_of
+from popcorn.worker.taken import (
+    BASELINE,
+    CANDIDATE,
+    COMPILED,
+    CONTROL,
+    JUDGED_SHARE,
+    MEMORY,
+    PLANT,
+    PLANTED,
+    Pace,
+    Taken,
+    control_of,
+    timing_of,
+)  # fmt: skip
 
-JUDGED_SHARE = 0.1
 WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
 _WARM_LOOKS = 8
@@ -178,11 +190,11 @@ class Launch:
         cold_s = float(np.median(_checked_samples(self.session, reply.get("samples_s"), self.pace.windows)))
         return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
 
-    def lengthen(self, side: str, least_s: float) -> None:
+    def lengthen(self, side: str, least_s: float, slack: float = SLACK) -> None:
         """The blocks of this launch, as they were recorded, where they are beyond the slack, to a median of at least `least_s`: what nobody confirmed gains nothing."""
         recorded_s = float(np.median(self.cold[side]))
         factor = least_s / recorded_s
-        if factor > SLACK:  # within it a claim stands, here as in every other check
+        if factor > slack:  # within it a claim stands, here as in every other check
             for samples in self.recorded.get(side, []):
                 samples[:] = [sample * factor for sample in samples]
             self.cold[side] = [sample * factor for sample in self.cold[side]]

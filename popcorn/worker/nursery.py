@@ -55,6 +55,8 @@ class Child:
     def __init__(self, nursery: "Nursery", pid: int, channel: Channel, output_fd: int):
         self.pid = pid
         self.rests = False
+        self.readable = False
+        """Whether this process may read its memory, as its parent."""
         self.missing: tuple[str, ...] = ()
         self._nursery = nursery
         self._channel = channel

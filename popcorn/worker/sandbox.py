@@ -1,7 +1,7 @@
 """What a candidate's process may not do, asked of the Linux kernel without being root.
 
 Holds back: leaving the cores that it was given (seccomp), reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
-(seccomp, dropped capabilities), signalling processes outside (Landlock 6), other processes' limits and priorities (seccomp), memory and queues that outlive
+(seccomp, dropped capabilities), signalling processes outside (Landlock 6), other processes' limits and priorities (seccomp), siblings (seccomp), memory and queues that outlive
 it (System V's and POSIX's, seccomp), unbounded files, processes and memory (rlimits). On a CPU it connects to nobody: a socket of a service in the
 file system is no file to Landlock.
 Does not hold back: using the GPU beyond its turn, reading the machine's public files (/usr, /etc, /proc), timing side channels.
@@ -40,6 +40,9 @@ _CONNECT = {"x86_64": 42, "aarch64": 203}
 _OF_PROCESS = {"x86_64": (302, 144, 142, 314), "aarch64": (261, 119, 118, 274)}
 _SET_PRIORITY = {"x86_64": 141, "aarch64": 140}
 _SET_AFFINITY = {"x86_64": 203, "aarch64": 122}
+_CLONE, _CLONE3 = {"x86_64": 56, "aarch64": 220}, 435
+_CLONE_VM, _CLONE_VFORK, _CLONE_PARENT, _CLONE_THREAD = 0x100, 0x4000, 0x8000, 0x10000
+_ENOSYS = 38
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _X32 = 0x40000000  # numbers from here on are x86_64's second table
 _AF_UNIX = 1
@@ -138,7 +141,7 @@ def _restrict_syscalls(fence_services: bool = False) -> bool:
     def op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
         return struct.pack("<HBBI", code, jump_true, jump_false, k)
 
-    load, equal, at_least, answer = 0x20, 0x15, 0x35, 0x06
+    load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, refuse = op(answer, 0x7FFF0000), op(answer, 0x00050001)  # EPERM
     # a call by another architecture's table (int 0x80) has other numbers, so none of them is allowed
     program = [op(load, 4), op(equal, arch, 1, 0), refuse, op(load, 0)]
@@ -149,7 +152,22 @@ def _restrict_syscalls(fence_services: bool = False) -> bool:
     pid, which, who = 16, 16, 24
     for number in _OF_PROCESS[platform.machine()]:
         program += [op(equal, number, 0, 4), op(load, pid), op(equal, 0, 1, 0), refuse, allow]
-    program += [op(equal, _SET_PRIORITY[platform.machine()], 0, 6), op(load, which), op(equal, 0, 0, 3), op(load, who), op(equal, 0, 0, 1), allow, refuse]
+    program += [
+        op(equal, _SET_PRIORITY[platform.machine()], 0, 6),
+        op(load, which),
+        op(equal, 0, 0, 3),
+        op(load, who),
+        op(equal, 0, 0, 1),
+        allow,
+        refuse,
+    ]
+    # no siblings, and no process that works in this one's memory without being a thread of it: nobody would count their time as this tree's.
+    # The flags of clone3 lie in memory, where a filter cannot see them; it is not there, so the C library takes clone
+    program += [op(equal, _CLONE3, 0, 1), op(answer, 0x00050000 | _ENOSYS)]
+    program += [
+        op(equal, _CLONE[platform.machine()], 0, 6), op(load, 16), op(any_bit, _CLONE_PARENT, 2, 0), op(any_bit, _CLONE_VM, 0, 2),
+        op(any_bit, _CLONE_THREAD | _CLONE_VFORK, 1, 0), refuse, allow,
+    ]  # fmt: skip
     # to leave the cores that both sides are pinned to: answered with success, since honest libraries pin threads, and not done
     program += [op(equal, _SET_AFFINITY[platform.machine()], 0, 1), op(answer, 0x00050000)]
     # socket(family, …): the family is the first argument (offset 16)
