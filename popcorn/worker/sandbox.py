@@ -8,7 +8,6 @@ Does not hold back: using the GPU beyond its turn, reading the machine's public 
 `enter` returns what it could not get, so that `doctor` and the record can say so.
 """
 
-import contextlib
 import ctypes
 import os
 import platform
@@ -17,17 +16,13 @@ import struct
 import sys
 from pathlib import Path
 
+from popcorn.devices.landlock import landlock_abi as landlock_abi
+from popcorn.devices.landlock import restrict_files
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 4, 38, 22, 24
 _PR_SET_CHILD_SUBREAPER = 36
-
-# Landlock (include/uapi/linux/landlock.h)
-_LANDLOCK_CREATE, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT = 444, 445, 446
-_FS_EXECUTE, _FS_WRITE, _FS_READ, _FS_READ_DIR = 1, 2, 4, 8
-_FS_REST = 0x1FF0  # remove, make, …
-_FS_REFER, _FS_TRUNCATE = 1 << 13, 1 << 14
-_SCOPE_ABSTRACT_UNIX, _SCOPE_SIGNAL = 1, 2
 
 # socket; ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd, io_uring_setup (it opens sockets);
 # shmget, semget, msgget, mq_open, add_key, request_key, keyctl (what they make is there when the process is gone)
@@ -46,11 +41,6 @@ _ENOSYS = 38
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _X32 = 0x40000000  # numbers from here on are x86_64's second table
 _AF_UNIX = 1
-
-
-def landlock_abi() -> int:
-    """Version of Landlock that the kernel speaks; 0 when it has none."""
-    return max(0, _libc.syscall(_LANDLOCK_CREATE, None, 0, 1))
 
 
 def become_subreaper() -> None:
@@ -92,7 +82,7 @@ def enter(
     missing = []
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _drop_capabilities()
-    if not _restrict_files(readable, writable, filled or []):
+    if not restrict_files(readable, writable, filled or []):
         missing.append("files are not fenced: this kernel has no Landlock (Linux 5.13 or newer has it)")
     if fence_network and not _restrict_syscalls(fence_services):
         missing.append("the network is not fenced: this kernel refuses a seccomp filter")
@@ -105,31 +95,6 @@ def _drop_capabilities() -> None:
             break
     header = struct.pack("<Ii", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this thread
     _libc.capset(header, struct.pack("<6I", 0, 0, 0, 0, 0, 0))
-
-
-def _restrict_files(readable: list[Path], writable: list[Path], filled: list[Path]) -> bool:
-    abi = landlock_abi()
-    if abi < 1:
-        return False
-    handled = _FS_EXECUTE | _FS_WRITE | _FS_READ | _FS_READ_DIR | _FS_REST
-    handled |= (_FS_REFER if abi >= 2 else 0) | (_FS_TRUNCATE if abi >= 3 else 0)
-    scoped = _SCOPE_ABSTRACT_UNIX | _SCOPE_SIGNAL if abi >= 6 else 0
-    attributes = struct.pack("<QQQ", handled, 0, scoped)[: 24 if abi >= 6 else 16 if abi >= 4 else 8]
-    ruleset = _libc.syscall(_LANDLOCK_CREATE, attributes, len(attributes), 0)
-    if ruleset < 0:
-        return False
-    granted = ((readable, _FS_EXECUTE | _FS_READ | _FS_READ_DIR), (writable, handled), (filled, _FS_READ | _FS_WRITE | _FS_READ_DIR))
-    for paths, rights in granted:
-        for path in paths:
-            with contextlib.suppress(OSError):
-                handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-                # a file takes only the rights that make sense for a file
-                allowed = rights if path.is_dir() else rights & (_FS_EXECUTE | _FS_WRITE | _FS_READ | (_FS_TRUNCATE if abi >= 3 else 0))
-                _libc.syscall(_LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed & handled, handle), 0)
-                os.close(handle)
-    restricted = _libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
-    os.close(ruleset)
-    return restricted
 
 
 def _restrict_syscalls(fence_services: bool = False) -> bool:
