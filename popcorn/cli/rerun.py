@@ -37,7 +37,7 @@ def rerun(
     raise typer.Exit(EXIT_CODES[new.verdict.outcome])
 
 
-def request_of(old: Record, device: str | None = None, budget_s: float = 5.0) -> Request:
+def request_of(old: Record, device: str | None = None, budget_s: float = 2.0) -> Request:
     """The request that a record answers. Raises BadRecord when it holds no candidate, BadProblem when the problem's text is another now."""
     subject = old.subject
     if old.kind == "op":

@@ -39,7 +39,7 @@ class Bench:
         self.cores = [] if self.cuda else separate_cores(self.threads)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
-        self.nursery = self._new_nursery()
+        self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -54,6 +54,15 @@ class Bench:
         """Hashes of the candidates that were built here."""
         self._lock = threading.Lock()
         self._count = 0
+
+    @property
+    def nursery(self) -> Nursery:
+        """Where children come from. One that was killed costs the evaluations under way, which are tried again, and no later one."""
+        with self._lock:
+            if self._nursery.gone:
+                self._nursery.close()
+                self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+            return self._nursery
 
     @property
     def device(self) -> str:
@@ -75,7 +84,7 @@ class Bench:
 
     def start(self, role: str, folder: Path, shared: Path, candidate_hash: str = "", memory_bytes: int | None = None) -> Child:
         """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
-        child = self._living_nursery().fork()
+        child = self.nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
         # what is not trusted never shares a cache with what is
@@ -102,17 +111,6 @@ class Bench:
         child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
 
-    def _new_nursery(self) -> Nursery:
-        return Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
-
-    def _living_nursery(self) -> Nursery:
-        """The zygote, or a new one where the system has ended it (a machine without memory does): one evaluation is lost by it, not the rest."""
-        with self._lock:
-            if self.nursery.gone:
-                self.nursery.close()
-                self.nursery = self._new_nursery()
-            return self.nursery
-
     def machine_with_ceilings(self) -> Machine:
         """The machine's facts, with the ceilings measured on it where they are known."""
         return self.machine if self.ceilings is None else with_ceilings(self.machine, self.ceilings)
@@ -124,7 +122,7 @@ class Bench:
 
     def close(self) -> None:
         """End the zygote and all children, empty the lanes, remove temporary files."""
-        self.nursery.close()
+        self._nursery.close()
         self.build_lane.close()
         self.device_lane.close()
         for folder in (self.folder, self.disk):

@@ -69,8 +69,8 @@ class Launch:
             self._warm(side, self.children[side])
         if pace.once_s:
             # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
+            self.prepare(-1)
             for _attempt in range(1 if session.bench.cuda else 2):
-                self.prepare(-1)
                 for side in started:
                     reply, _ = self._run_block(side)
                     if side == BASELINE:
@@ -175,7 +175,10 @@ class Launch:
         session.check("timing", "exact_type", told(reply, "aliens", "timing"))
         session.check("timing", "flags", reply.get("flags"))
         self.taken.timed_calls += self.pace.calls
-        self.judge_kept(self.draw(self.pace.calls, self.block))
+        # at least one in ten so far; where that leaves a block without any, one of its calls as often as not
+        indices = self.draw(self.pace.calls, self.block)
+        if self.taken.judged < JUDGED_SHARE * self.taken.timed_calls or self.draw(2, self.block, "as often as not") == [0]:
+            self.judge_kept(indices)
 
     def judge_kept(self, indices: list[int]) -> None:
         """Judge the results of some calls of the block just timed."""

@@ -66,7 +66,7 @@ class Child:
         self, message: dict[str, Any], timeout_s: float, serve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     ) -> dict[str, Any]:
         """Send a command and wait for its answer. `serve` answers requests that the child makes meanwhile (builds); its time does not
-        count against the child. Raises ChildDied, DeadlinePassed; Malformed frames count as a death."""
+        count against the child. Raises ChildDied, DeadlinePassed; Malformed frames count as a death. HarnessFailure when the zygote is gone."""
         turn = secrets.token_hex(8)
         deadline = time.monotonic() + timeout_s
         try:
@@ -88,6 +88,8 @@ class Child:
             raise DeadlinePassed(timeout_s, self.output()) from None
         except (Closed, Malformed):
             status = self._nursery.wait(self.pid, 0.5)
+            if status is None and self._nursery.gone:
+                raise HarnessFailure(self._nursery.describe_end()) from None  # all children go with it: nothing of this one's doing
             if status is None:
                 self.kill()
                 status = self._nursery.wait(self.pid, 5.0)
@@ -144,11 +146,6 @@ class Nursery:
         self._listener = threading.Thread(target=self._listen, daemon=True, name="nursery")
         self._listener.start()
 
-    @property
-    def gone(self) -> bool:
-        """True once the zygote has ended: it forks no more."""
-        return self._gone
-
     def wait_ready(self, timeout_s: float = 120.0) -> None:
         """Until torch is imported. Raises HarnessFailure with the zygote's own words."""
         with self._changed:
@@ -156,13 +153,27 @@ class Nursery:
             if not self._ready:
                 raise HarnessFailure(f"the zygote did not start: {self._errors.text().strip()[-2000:] or 'no output'}")
 
+    @property
+    def gone(self) -> bool:
+        """The zygote has ended: killed from outside, or by the kernel for want of memory. Its children went with it."""
+        return self._gone
+
+    def describe_end(self) -> str:
+        """How the zygote ended, with its last words."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        status = self._process.returncode
+        how = "still runs, deaf" if status is None else f"signal {-status}" if status < 0 else f"exit code {status}"
+        return f"the zygote is gone ({how}): {self._errors.text().strip()[-1000:] or 'it said nothing'}"
+
     def learn_compiling(self) -> None:
         """Let the zygote import torch.compile's machinery, so that every later child has it. Returns at once; forks wait for it."""
         self.wait_ready()
         with self._lock:
             if not self._compiles:
                 self._compiles = True
-                self._control.sendall(b"learn".ljust(64))
+                with contextlib.suppress(OSError):  # one that is gone is noticed where it is asked for a child
+                    self._control.sendall(b"learn".ljust(64))
 
     def fork(self, timeout_s: float = 60.0) -> Child:
         """A fresh child, ready to be told its role."""
@@ -176,13 +187,13 @@ class Nursery:
                 message = f"fork {job}".ljust(64).encode()
                 socket.send_fds(self._control, [message], [channel_theirs.fileno(), output_write])
         except OSError as error:
-            raise HarnessFailure(f"the zygote is gone: {error}") from error
+            raise HarnessFailure(f"{self.describe_end()} ({error})") from error
         finally:
             channel_theirs.close()
             os.close(output_write)
         with self._changed:
             if not self._changed.wait_for(lambda: job in self._forked or self._gone, timeout_s) or self._gone:
-                raise HarnessFailure("the zygote did not fork")
+                raise HarnessFailure(self.describe_end() if self._gone else f"the zygote did not fork in {timeout_s:g} s")
             pid = self._forked.pop(job)
         return Child(self, pid, Channel(channel_ours), output_read)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from popcorn.verify.compare import all_finite
 from popcorn.worker.mailbox import Buffer, Full, bare, copy_of, is_sequence, leaves, oddness, pack, tensors_of
 
 
@@ -39,7 +40,7 @@ def plain_sizes(tree: Any) -> Any:
 
 
 def has_nonfinite(answer: list[tuple[str, Any]]) -> bool:
-    return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not bool(torch.isfinite(t).all()) for _, t in answer)
+    return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not all_finite(t) for _, t in answer)
 
 
 def shape_of(leaf: Any) -> list[int] | None:
