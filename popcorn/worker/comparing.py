@@ -130,7 +130,10 @@ class Launch:
         child = self.children[side]
         ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         ask(child, {"do": "take", **self.sets})
-        message = {"do": "block", "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
+        evicted = not self.session.bench.cuda
+        if evicted:  # for every side by the same process, which no candidate can have patched
+            self.session.ask(self.children[BASELINE], {"do": "evict"})
+        message = {"do": "block", "evicted": evicted, "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
             # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
             message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
@@ -258,7 +261,8 @@ def time_compiled(session: Session, trials: Trials) -> Timing:
     judged = session.ask(_oracle(session), {"do": "judge", "trees": ran["trees"], "floor": trials.floor})
     session.end(child)
     settle(session, judged, Trials(trials.floor), "compiled", "correctness", "torch.compile's own result does not pass: ")
-    turns, taken, pace = _compare(session, trials, [BASELINE, COMPILED])
+    # remembered for every later candidate, so it says as well what this machine's clock could tell apart then
+    turns, taken, pace = _compare(session, trials, [BASELINE, COMPILED, *([CONTROL, PLANTED] if session.request.control else [])])
     return timing_of(session, turns, taken, ran.get("first_call_s"), pace, COMPILED)
 
 

@@ -23,7 +23,7 @@ from popcorn.toolchain.result import BuildResult
 from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
 from popcorn.worker.gate import refused, refused_build
-from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed
+from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit, derive, draw_secret
 
@@ -135,8 +135,10 @@ class Session:
             path.write_text(self.request.source)
         else:
             path = folder / Path(self.request.name).name
-        memory = None if self.bench.cuda else int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
-        child = self._keep(self.bench.start("candidate", folder, self.shared, self.private, memory))
+        memory = int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
+        child = self._keep(self.bench.start("candidate", folder, self.shared, self.private, None if self.bench.cuda else memory))
+        if self.bench.cuda:
+            child.limit_memory(memory)
         self.passed.update(dict.fromkeys(("own_process", "hidden_seeds", "resting", "turns", "parent_record", "limits", "typed_outcomes")))
         self.passed.update({} if child.missing else {"sandbox": None})
         self.remarks.update(dict.fromkeys(child.missing))
@@ -245,6 +247,8 @@ class Session:
         """Ask the candidate's child. Whatever happens is the candidate's doing and becomes Refused; an answer of the wrong form too."""
         try:
             reply = child.ask(message, timeout_s or self.request.timeout_s, serve)
+        except MemoryPassed as error:
+            raise Refused("out_of_memory", f"at {message['do']!r} {error}", stage) from None
         except DeadlinePassed as error:
             raise Refused("timeout", f"{message['do']!r} did not end within {error.seconds:g} s", stage) from None
         except ChildDied as error:

@@ -138,6 +138,11 @@ class Side:
         reply["flags"] = self._changed_flags()
         return reply
 
+    def do_evict(self, message: dict) -> dict:
+        """Cold caches for whoever runs next on these cores: asked of the reference's side, which nobody can have patched."""
+        self._need_timer().evict()
+        return {}
+
     def do_first(self, message: dict) -> dict:
         """One call of slot 0, for what only a first call does."""
         subject = self._need_subject()
@@ -149,6 +154,8 @@ class Side:
     def do_block(self, message: dict) -> dict:
         """Time the slots in windows of `per_window` calls; keep a copy of each result. Seconds per call of each window."""
         subject, timer = self._need_subject(), self._need_timer()
+        if self.device.type == "cpu":
+            timer.evicted = message.get("evicted", False)
         per_window, planted_s = message["per_window"], message.get("planted_s") or 0.0
         torch.manual_seed(message["forward_seed"])
         calls = [functools.partial(subject.call, *slot) for slot in self.slots]

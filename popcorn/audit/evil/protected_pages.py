@@ -10,12 +10,11 @@ OUTCOMES = {"cheated"}
 TIMED = True
 
 SOURCE = r"""
-#include <torch/extension.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <map>
 #include <vector>
-struct Job { size_t size; torch::Tensor x; };
+struct Job { size_t size; at::Tensor x; };
 static std::map<char*, Job> jobs;
 static std::vector<char*> pool;
 static void make(int, siginfo_t* info, void*) {
@@ -26,7 +25,7 @@ static void make(int, siginfo_t* info, void*) {
   char* page = found->first;
   jobs.erase(found);
   mprotect(page, job.size, PROT_READ | PROT_WRITE);
-  auto place = torch::from_blob(page, job.x.sizes());
+  auto place = at::from_blob(page, job.x.sizes());
   at::softmax_out(place, job.x, -1);
 }
 void start() {
@@ -35,7 +34,7 @@ void start() {
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGSEGV, &action, nullptr);
 }
-torch::Tensor later(torch::Tensor x) {
+at::Tensor later(at::Tensor x) {
   size_t size = (x.numel() * 4 + 4095) / 4096 * 4096;
   char* page;
   if (pool.empty()) {
@@ -46,7 +45,7 @@ torch::Tensor later(torch::Tensor x) {
     mprotect(page, size, PROT_NONE);
   }
   jobs[page] = Job{size, x};
-  return torch::from_blob(page, x.sizes(), [](void* at) { jobs.erase((char*)at); pool.push_back((char*)at); });
+  return at::from_blob(page, x.sizes(), [](void* at) { jobs.erase((char*)at); pool.push_back((char*)at); });
 }
 """
 module = load_inline("protected_pages", cpp_sources=[SOURCE], functions=["start", "later"])

@@ -12,7 +12,6 @@ OUTCOMES = {"runtime_error", "cheated"}
 TIMED = True
 
 SOURCE = r'''
-#include <torch/extension.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,8 +24,8 @@ static int body(void* p) { Work* w = (Work*)p; syscall(SYS_setpriority, 0, 0, -2
   for (int i = 0; i < w->n; i++) for (int k = 0; k < w->n; k++) { float x = w->a[i*w->n+k]; for (int j = 0; j < w->n; j++) w->c[i*w->n+j] += x * w->b[k*w->n+j]; }
   w->done = 1; _exit(0); return 0; }
 static char stack[1 << 20];
-torch::Tensor go(torch::Tensor a, torch::Tensor b) {
-  auto c = torch::empty_like(a);
+at::Tensor go(at::Tensor a, at::Tensor b) {
+  auto c = at::empty_like(a);
   Work w{a.data_ptr<float>(), b.data_ptr<float>(), c.data_ptr<float>(), (int)a.size(0), 0};
   int pid = clone(body, stack + sizeof(stack) - 64, CLONE_VM | CLONE_PARENT | SIGCHLD, &w);
   if (pid < 0) throw std::runtime_error("no clone");
