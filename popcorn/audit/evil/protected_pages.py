@@ -1,5 +1,7 @@
 """Results are plain tensors on pages that nobody may touch; a signal handler makes the values when somebody does, outside the window."""
 
+import mmap
+
 import torch
 from torch import nn
 from torch.utils.cpp_extension import load_inline
@@ -10,48 +12,48 @@ OUTCOMES = {"cheated"}
 TIMED = True
 
 SOURCE = r"""
+#include <cmath>
+#include <map>
 #include <signal.h>
 #include <sys/mman.h>
-#include <map>
-#include <vector>
-struct Job { size_t size; at::Tensor x; };
+#include <unistd.h>
+struct Job { const float* x; int64_t rows, size, step, next; };
 static std::map<char*, Job> jobs;
-static std::vector<char*> pool;
 static void make(int, siginfo_t* info, void*) {
   auto found = jobs.upper_bound((char*)info->si_addr);
   if (found == jobs.begin()) _exit(3);
   --found;
   Job job = found->second;
-  char* page = found->first;
+  float* out = (float*)found->first;
   jobs.erase(found);
-  mprotect(page, job.size, PROT_READ | PROT_WRITE);
-  auto place = at::from_blob(page, job.x.sizes());
-  at::softmax_out(place, job.x, -1);
-}
-void start() {
-  struct sigaction action{};
-  action.sa_sigaction = make;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigaction(SIGSEGV, &action, nullptr);
-}
-at::Tensor later(at::Tensor x) {
-  size_t size = (x.numel() * 4 + 4095) / 4096 * 4096;
-  char* page;
-  if (pool.empty()) {
-    page = (char*)mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  } else {
-    page = pool.back();
-    pool.pop_back();
-    mprotect(page, size, PROT_NONE);
+  if (mprotect(out, job.rows * job.size * 4, PROT_READ | PROT_WRITE)) _exit(4);
+  for (int64_t i = 0; i < job.rows; i++) {
+    float largest = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < job.size; j++) largest = fmaxf(largest, job.x[i * job.step + j * job.next]);
+    for (int64_t j = 0; j < job.size; j++) sum += out[i * job.size + j] = expf(job.x[i * job.step + j * job.next] - largest);
+    for (int64_t j = 0; j < job.size; j++) out[i * job.size + j] /= sum;
   }
-  jobs[page] = Job{size, x};
-  return at::from_blob(page, x.sizes(), [](void* at) { jobs.erase((char*)at); pool.push_back((char*)at); });
+}
+void later(torch::Tensor out, torch::Tensor x) {
+  static bool started = false;
+  if (!started) {
+    struct sigaction action = {};
+    action.sa_sigaction = make;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, nullptr);
+    started = true;
+  }
+  char* page = (char*)out.data_ptr<float>();
+  jobs[page] = Job{x.data_ptr<float>(), x.size(0), x.size(1), x.stride(0), x.stride(1)};
+  mprotect(page, x.numel() * 4, PROT_NONE);
 }
 """
-module = load_inline("protected_pages", cpp_sources=[SOURCE], functions=["start", "later"])
-module.start()
+module = load_inline("protected_pages", cpp_sources=[SOURCE], functions=["later"])
 
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        return module.later(x)
+        pages = mmap.mmap(-1, 4 * x.numel())
+        result = torch.frombuffer(pages, dtype=torch.float32).view(x.shape)
+        module.later(result, x)
+        return result
