@@ -17,6 +17,7 @@ from popcorn.verify.compare import compare, limit_errors, moved
 from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
+from popcorn.worker.stacking import stacked
 from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
 from popcorn.worker.trees import (
     dtype_of,
@@ -146,9 +147,15 @@ class Oracle:
         }
 
     def do_contents(self, message: dict) -> dict:
-        """Fresh input sets for one timed block, one after another in the inbox."""
+        """Fresh input sets for one timed block, one after another in the inbox; as one tensor for each input where `stack` asks for it."""
         questions = [Question(**q) for q in message["questions"]]
         made = [self._inputs(question) for question in questions]
+        wide = stacked(made) if message.get("stack") and not self.gradient else None
+        if wide is not None:
+            self.inbox = self._grown(self.inbox, "in", size_of(wide))
+            assert self.inbox is not None
+            self.inbox.reset()
+            return {"stack": pack(wide, self.inbox), "inbox": self.inbox.address}
         cotangents, differentiable = [], []
         for inputs, question in zip(made, questions, strict=True):
             few, flags = self._cotangents_like(inputs, question)
