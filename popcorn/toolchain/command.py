@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from popcorn.devices.host import SYCL_FIX, find_sycl
 from popcorn.errors import MissingTool
 
 MAX_OUTPUT_BYTES = 256 * 1024
 MAX_FILE_BYTES = 4 << 30
 _LEAST_MEMORY_BYTES = 4 << 30
 _PACKAGE = Path(__file__).resolve().parents[1]
-_KEPT_VARIABLES = ("PATH", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "HOME")
+_KEPT_VARIABLES = ("PATH", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "HOME", "ONEAPI_ROOT", "CMPLR_ROOT")
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,11 @@ def _drain(process: subprocess.Popen[bytes], deadline: float, stop: threading.Ev
 
 
 def find_compiler(kind: str) -> str:
-    """Path of the compiler for `c`, `cpp` or `cuda`. Raises MissingTool with the command that installs it."""
+    """Path of the compiler for `c`, `cpp`, `cuda` or `sycl`. Raises MissingTool with the command that installs it."""
+    if kind == "sycl":
+        if (sycl := find_sycl()) is None:
+            raise MissingTool(f"no SYCL compiler was found; {SYCL_FIX}.")
+        return sycl
     if kind == "cuda":
         for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")):
             if home and (path := Path(home) / "bin" / "nvcc").is_file():
