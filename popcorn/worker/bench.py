@@ -15,6 +15,7 @@ from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.triton_cache import private_caches
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
+from popcorn.worker.presence import readable
 
 _SHARED_MEMORY = Path("/dev/shm")
 _DEFAULT_CACHE_BYTES = 32 << 20
@@ -107,6 +108,7 @@ class Bench:
             child.kill()
             raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
         child.rests = role == "candidate"
+        child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
 
     def machine_with_ceilings(self) -> Machine:

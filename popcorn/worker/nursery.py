@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import HarnessFailure
+from popcorn.units import show_bytes
+from popcorn.worker.memory_watch import MemoryWatch
 from popcorn.worker.wire import Channel, Closed, Malformed, TimedOut
 
 OUTPUT_CAP_BYTES = 64 << 10
@@ -46,6 +48,13 @@ class DeadlinePassed(Exception):
         super().__init__(f"no answer in {seconds:g} s")
 
 
+class MemoryPassed(Exception):
+    """A child and its descendants held more memory than they may; all of them are dead now."""
+
+    def __init__(self, held_bytes: int, limit_bytes: int):
+        super().__init__(f"its processes held {show_bytes(held_bytes)} of memory, and {show_bytes(limit_bytes)} are allowed")
+
+
 class Child:
     """One forked child: ask it something, or end it. What it prints is kept, head and tail, and never believed.
 
@@ -55,16 +64,23 @@ class Child:
     def __init__(self, nursery: "Nursery", pid: int, channel: Channel, output_fd: int):
         self.pid = pid
         self.rests = False
+        self.readable = False
+        """Whether this process may read its memory, as its parent."""
         self.missing: tuple[str, ...] = ()
         self._nursery = nursery
         self._channel = channel
         self._output = _Output(output_fd)
+        self._memory: MemoryWatch | None = None
+
+    def limit_memory(self, limit_bytes: int) -> None:
+        """From now on the whole tree may hold this much more than it does, by the parent's watch; `ask` raises MemoryPassed else."""
+        self._memory = MemoryWatch(self.pid, limit_bytes, lambda: self._nursery.kill(self.pid))
 
     def ask(
         self, message: dict[str, Any], timeout_s: float, serve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     ) -> dict[str, Any]:
         """Send a command and wait for its answer. `serve` answers requests that the child makes meanwhile (builds); its time does not
-        count against the child. Raises ChildDied, DeadlinePassed; Malformed frames count as a death. HarnessFailure when the zygote is gone."""
+        count against the child. Raises ChildDied, DeadlinePassed, MemoryPassed; Malformed frames count as a death. HarnessFailure when the zygote is gone."""
         turn = secrets.token_hex(8)
         deadline = time.monotonic() + timeout_s
         try:
@@ -91,6 +107,8 @@ class Child:
             if status is None:
                 self.kill()
                 status = self._nursery.wait(self.pid, 5.0)
+            if self._memory is not None and self._memory.held_bytes is not None:
+                raise MemoryPassed(self._memory.held_bytes, self._memory.limit_bytes) from None
             raise ChildDied(status, self.output()) from None
 
     def _signal(self, which: signal.Signals) -> None:
@@ -105,6 +123,8 @@ class Child:
 
     def kill(self) -> None:
         """Ends the child and every descendant; returns when it is gone."""
+        if self._memory is not None:
+            self._memory.stop()
         self._channel.close()
         self._nursery.kill(self.pid)
 
@@ -130,7 +150,7 @@ class Nursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
+            [sys.executable, "-P", "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
             pass_fds=[theirs.fileno()],
             env=scrubbed_environment(threads),
             stdin=subprocess.DEVNULL,
