@@ -50,7 +50,7 @@ assert "-fsycl" in given, given
 known = ("-fsycl", "-O3", "-std=c++17", "-ferror-limit=50", "-shared", "-fPIC", "-o", "-I")
 assert all(one.startswith(known) or one in ("kernel.cpp", "kernel.so") for one in given), given
 kept = [one for one in given if not one.startswith(("-fsycl", "-ferror-limit"))]
-sys.exit(subprocess.run(["g++", "-I" + os.path.dirname(os.path.abspath(__file__)), *kept]).returncode)
+sys.exit(subprocess.run(["g++", "-I" + os.path.dirname(os.path.dirname(os.path.abspath(__file__))), *kept]).returncode)
 """
 
 
@@ -60,11 +60,12 @@ def icpx(tmp_path, monkeypatch):
     folder = tmp_path / "oneapi"
     (folder / "sycl").mkdir(parents=True)
     (folder / "sycl" / "sycl.hpp").write_text(HEADER)
-    there = folder / "icpx"
+    there = folder / "bin" / "icpx"
+    there.parent.mkdir()
     there.write_text(STAND_IN.format(python=sys.executable))
     there.chmod(0o755)
     monkeypatch.delenv("SYCL_CXX", raising=False)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{there.parent}{os.pathsep}{os.environ['PATH']}")
     return there
 
 
