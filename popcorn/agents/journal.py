@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.records.appending import append_line, mend
-from popcorn.records.runs import read_runs as read_runs  # for those who look for a run beside its journal
 from popcorn.schema.run import Run
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from popcorn.agents.journal import read_runs
 from popcorn.cli.main import app
 from popcorn.errors import BadSweep
+from popcorn.records.runs import read_runs
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.sweep.done import Done
