@@ -173,8 +173,13 @@ def _read_runs(source: Source, rows: dict[str, Row], warnings: list[str]) -> Ite
             warnings.append(str(error))
             continue
         row = rows.get(run.record_id or "")
-        if row is not None:
-            row["run"] = run.id
+        if row is not None and (run.started or "") < row.get("run_started", "~"):
+            # runs that asked the same share its record; it belongs to the one that asked first
+            row |= {"run": run.id, "run_started": run.started or ""}
+            if (
+                row.get("run_model") or (row["name"] or "").rpartition(".")[0] == "kernel"
+            ):  # what every agent's file is called tells nothing
+                row |= {"name": run.model, "run_model": run.model}
         worked = [call.run_s for turn in run.turns for call in turn.calls if call.run_s is not None and call.tool not in _BUILDERS]
         slim = run.model_copy(update={"turns": (), "prompt": None, "reference": None, "candidate": None})
         status = path.stat()

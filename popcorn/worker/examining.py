@@ -9,7 +9,8 @@ from popcorn.verify.health import Check, flat_axes, nonfinite, passes, trivial_a
 from popcorn.worker.mailbox import tensors_of
 
 if TYPE_CHECKING:
-    from popcorn.worker.oracle import Oracle, Question
+    from popcorn.worker.oracle import Oracle
+    from popcorn.worker.truth import Question
 
 SEEDS = (11, 23)
 SIZES = 5
@@ -73,7 +74,7 @@ class _Known:
 
 
 def _question(dims: dict[str, int], seed: int) -> "Question":
-    from popcorn.worker.oracle import Question
+    from popcorn.worker.truth import Question
 
     return Question(dims, seed, seed + 1, seed + 2, "normal", "contiguous")
 
