@@ -12,7 +12,7 @@ from typing import Any
 
 from popcorn.errors import MissingTool, UnwritableStore
 from popcorn.records.tables import Tables
-from popcorn.site.gather import Gathered, Source, default_source, gather, open_sources
+from popcorn.site.gather import Gathered, Source, default_sources, gather, open_sources
 from popcorn.site.page import Page, edition
 
 MANIFEST = ".popcorn-site.json"
@@ -63,7 +63,7 @@ def build(
     _need_libraries()
     from popcorn.site.pages import every_page
 
-    sources = [default_source()] if sources is None else sources
+    sources = default_sources() if sources is None else sources
     folder = default_folder() if folder is None else Path(folder)
     _check_writable(folder)
     before = _read_manifest(folder)

@@ -11,6 +11,7 @@ from typing import Any
 
 from popcorn.errors import BadRecord, MissingFile
 from popcorn.records.runs import default_runs, read_run, run_files
+from popcorn.records.shipped import shipped_tables
 from popcorn.records.store import Store, default_store
 from popcorn.records.tables import KEY, Tables, opened
 from popcorn.schema.run import Run
@@ -91,11 +92,11 @@ class Gathered:
     warnings: list[str] = field(default_factory=list)
 
 
-def default_source() -> Source:
-    """What this user has measured."""
-    store = default_store()
-    runs = default_runs()
-    return Source("this machine", store, runs, runs.parent / "searches")
+def default_sources() -> list[Source]:
+    """What this user has measured, and the records that ship with the package."""
+    runs, shipped = default_runs(), shipped_tables()
+    own = Source("this machine", default_store(), runs, runs.parent / "searches")
+    return [own, *([Source("shipped", shipped)] if shipped else [])]
 
 
 @contextlib.contextmanager
