@@ -1,4 +1,4 @@
-"""A candidate's process sees its own folder and the public files of the system, no network, no other process's memory or signals.
+"""A candidate's process sees its own folder and the public files of the system, no network, no other process's memory, signals, limits or priorities.
 
 Catches: editing the harness (42), caches in files and shared memory from run to run (19), reading seeds and answers from disk or from /proc (15,
 41), killing or stopping others.
