@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 SEEDS = (11, 23)
 SIZES = 5
+RANDOM = (
+    "its forward draws random numbers (dropout that is not switched off, a sampler), so no kernel of one's own could give its answer; "
+    "let get_inputs draw them, or call eval() in Model"
+)
 NEAR = 0.1
 """How far declared bytes and flops may lie from what a counting run sees."""
 
@@ -26,6 +30,7 @@ def examine(oracle: "Oracle", floor: float) -> "tuple[list[Check], _Known | None
         return [Check("the truth is finite and decides", False, unfit[0])], None
     return [
         Check("the truth is finite and decides", True),
+        _random(made[0]),
         _trivial(made),
         _weights(made[0]),
         _inputs(made[0], made[1]),
@@ -83,7 +88,36 @@ def _trivial(made: list[_Known]) -> Check:
         {name for name, answer in trivial_answers(one.reference, tensors_of(one.inputs)).items() if one.accepts(answer)} for one in made
     ]
     always = set.intersection(*passed)
+    if made[0].accepts(made[1].reference) and made[1].accepts(made[0].reference):
+        always.add("another seed's answer")
     return Check("no trivial answer passes", not always, f"these pass: {', '.join(sorted(always))}" if always else "")
+
+
+def _random(one: _Known) -> Check:
+    """An answer that changes with torch's generator can be given by nobody who does not draw the same numbers in the same order."""
+    moved = draws_for_itself(one.oracle, one.model, one.inputs, one.question, one.reference)
+    return Check("the answer draws no random numbers", not moved, RANDOM if moved else "")
+
+
+def draws_for_itself(oracle: "Oracle", model: Any, inputs: list[Any], question: "Question", answer: list[tuple[str, Any]]) -> bool:
+    """Whether the reference's forward moves torch's generator, and another state of it gives another answer."""
+    if not oracle.drew:
+        return False
+    from dataclasses import replace
+
+    flags = [False for _ in tensors_of(inputs)]
+    other = dict(oracle._answer(model, inputs, [], flags, replace(question, forward_seed=question.forward_seed + 1), oracle.precision))
+    for path, leaf in answer:
+        if isinstance(leaf, torch.Tensor) and path in other:
+            theirs = other[path]
+            if leaf.shape != theirs.shape or not torch.allclose(wide(leaf), wide(theirs), 1e-3, 1e-6, equal_nan=True):
+                return True
+    return False
+
+
+def wide(t: torch.Tensor) -> torch.Tensor:
+    """A tensor of any kind in float64, complex numbers as pairs."""
+    return torch.view_as_real(t).double() if t.is_complex() else t.double()
 
 
 def _weights(one: _Known) -> Check:
