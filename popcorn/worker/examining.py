@@ -1,12 +1,13 @@
 """Examine a problem: the rules of verify/health.py on a loaded one, in the oracle. Needs torch."""
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from popcorn.verify.health import Check, flat_axes, nonfinite, passes, trivial_answers
 from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.pacing import LIMIT, Pace, pace_of
+from popcorn.worker.reading import product_flops, weight_bytes
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle, Question
@@ -42,17 +43,20 @@ def examine(oracle: "Oracle", floor: float) -> "tuple[list[Check], _Known | None
     ], made[0]
 
 
-def figures(oracle: "Oracle", known: "_Known") -> dict[str, float | None]:
+def examine_and_time(oracle: "Oracle", floor: float) -> tuple[list[Check], dict[str, float | None]]:
+    """Every rule, and the reference's time and intensity where it has them."""
+    checks, known = examine(oracle, floor)
+    if known is None:
+        return checks, {}
+    check, pace = pace_check(oracle, known)
+    return [*checks, check], figures(oracle, known, pace)
+
+
+def figures(oracle: "Oracle", known: "_Known", pace: Pace) -> dict[str, float | None]:
     """Time of one call of the reference (best of three, no more than a rough figure) and declared flops a byte."""
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        known.answer(known.model, known.inputs)
-        oracle._synchronize()
-        times.append(time.perf_counter() - started)
     dims = known.question.dims
     moved, done = oracle.loaded.min_bytes(dims, 4), oracle.loaded.flops(dims)
-    return {"reference_s": min(times), "intensity": done / moved if moved and done else None}
+    return {"reference_s": pace.reference_s, "intensity": done / moved if moved and done else None}
 
 
 class _Known:
@@ -118,6 +122,14 @@ def draws_for_itself(oracle: "Oracle", model: Any, inputs: list[Any], question: 
 def wide(t: torch.Tensor) -> torch.Tensor:
     """A tensor of any kind in float64, complex numbers as pairs."""
     return torch.view_as_real(t).double() if t.is_complex() else t.double()
+
+
+def pace_check(oracle: "Oracle", known: _Known) -> tuple[Check, Pace]:
+    """No reference is held up by a loop of its own."""
+    pace = pace_of(lambda: known.answer(known.model, known.inputs), oracle._synchronize, oracle.device)
+    found = f"{pace.operators} operators, {pace.different} different: {pace.slowdown:.0f} times slower than the same maths vectorised"
+    slow = pace.slowdown > LIMIT
+    return Check("the reference is not held up by its own loop", not slow, found if slow else ""), pace
 
 
 def _weights(one: _Known) -> Check:
@@ -194,13 +206,13 @@ def _costs(one: _Known) -> list[Check]:
     if one.oracle.precision != "float32" or told.dialect != "popcorn":
         return []
     checks = []
-    moved, declared = counted_bytes(one.model, one.inputs, one.reference), loaded.min_bytes(dims, 4)
+    moved, declared = counted_bytes(one), loaded.min_bytes(dims, 4)
     if declared is not None:
         fits = declared <= moved * 1.001 and (bool(told.bytes_why) or declared >= (1 - NEAR) * moved)
         checks.append(
             Check("declared bytes are those of the tensors", fits, "" if fits else f"declared {declared:.4g}, counted {moved:.4g}")
         )
-    done, counted = loaded.flops(dims), counted_flops(one)
+    done, counted = loaded.flops(dims), product_flops(lambda: one.answer(one.model, one.inputs))
     if done is not None and counted and not told.flops_why:
         fits = abs(done - counted) <= NEAR * counted
         checks.append(
@@ -209,21 +221,11 @@ def _costs(one: _Known) -> list[Check]:
     return checks
 
 
-def counted_bytes(model: Any, inputs: list[Any], reference: list[tuple[str, Any]]) -> int:
-    """Bytes of inputs, parameters, buffers and outputs."""
-    held = [*model.parameters(), *model.buffers()] if isinstance(model, torch.nn.Module) else []
-    tensors = [*tensors_of(inputs), *held, *(leaf for _, leaf in reference if isinstance(leaf, torch.Tensor))]
-    return sum(t.numel() * t.element_size() for t in tensors)
-
-
-def counted_flops(one: _Known) -> int:
-    """Flops of products and convolutions, by torch's counter; elementwise work is not seen by it."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils.flop_counter import FlopCounterMode
-
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        one.answer(one.model, one.inputs)
-    return int(counter.get_total_flops())
+def counted_bytes(one: _Known) -> int:
+    """Bytes of inputs and outputs, and of the weights that a run needs: rows of tables that are looked up, none of what reaches no output."""
+    outputs = [leaf for _, leaf in one.reference if isinstance(leaf, torch.Tensor)]
+    held = sum(t.numel() * t.element_size() for t in [*tensors_of(one.inputs), *outputs])
+    return held + weight_bytes(one.model, lambda: tensors_of([leaf for _, leaf in one.answer(one.model, one.inputs)]))
 
 
 def _sizes(oracle: "Oracle") -> Check:

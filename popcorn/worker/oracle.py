@@ -100,11 +100,11 @@ class Oracle:
     def do_examine(self, message: dict) -> dict:
         """Whether the problem that was opened is fit to judge anything: rule, passed, found."""
         from popcorn.verify.judge import FLOORS
-        from popcorn.worker.examining import examine, figures
+        from popcorn.worker.examining import examine_and_time
 
         floor = (self.loaded.tolerance or {}).get(self.precision) or FLOORS[self.precision]
-        checks, known = examine(self, floor)
-        return {"checks": [vars(check) for check in checks], **(figures(self, known) if known else {})}
+        checks, figures = examine_and_time(self, floor)
+        return {"checks": [vars(check) for check in checks], **figures}
 
     def do_try(self, message: dict) -> dict:
         """Whether a foreign problem's shapes fit, what it needs, and, where `values` is set, whether it runs on real ones."""
