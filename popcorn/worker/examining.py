@@ -229,15 +229,16 @@ def counted_bytes(one: _Known) -> int:
 
 
 def _sizes(oracle: "Oracle") -> Check:
-    rule = "drawn sizes work"
-    for seed in range(SIZES):
-        dims = oracle.loaded.draw_dims(seed, True)
+    """Drawn sizes and every setting: the corners of the ranges, or a task's list."""
+    rule = "drawn sizes and every setting work"
+    drawn = {f"seed {seed}": oracle.loaded.draw_dims(seed, True) for seed in range(SIZES)}
+    for seed, (name, dims) in enumerate({**drawn, **oracle.loaded.settings()}.items()):
         question = _question(dims, seed)
         try:
             inputs, _, model = oracle._make(question)
             answer = oracle._answer(model, inputs, [], [False for _ in tensors_of(inputs)], question, oracle.precision)
         except Exception as error:  # whatever a problem does at some size makes it unfit
-            return Check(rule, False, f"{dims}: {type(error).__name__}: {error}"[:300])
+            return Check(rule, False, f"{name}, {dims}: {type(error).__name__}: {error}"[:300])
         if nonfinite(answer):
-            return Check(rule, False, f"{dims}: NaN or infinity")
+            return Check(rule, False, f"{name}, {dims}: NaN or infinity")
     return Check(rule, True)

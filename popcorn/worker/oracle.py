@@ -113,7 +113,10 @@ class Oracle:
         return try_problem(self, message["values"])
 
     def do_draw(self, message: dict) -> dict:
-        """Sizes of one trial from a seed."""
+        """Sizes of one trial: the setting of that number where the problem has one, else from a seed."""
+        listed = list(self.loaded.settings().values())
+        if message.get("setting") is not None and message["setting"] < len(listed):
+            return {"dims": listed[message["setting"]]}
         return {"dims": self.loaded.draw_dims(message["seed"], True)}
 
     def do_bounds(self, message: dict) -> dict:

@@ -1,12 +1,12 @@
-"""Is a reference held up by its own loop? Its time beside what is left when every repeated operator is counted once. Needs torch.
+"""Is a reference held up by its own loop? Its time beside what its operators would take with every repeat in one. Needs torch.
 
-A reference that loops in Python over small pieces pays the price of dispatching an operator again and again, and any kernel beats it by that
-alone. The same maths vectorised dispatches an operator once where the loop did it n times with the same shapes, and does the same work. So with
-N operators, D of them different in name and shapes, c the price of dispatching one here (an addition of two numbers), and T the reference's time:
-vectorised, it would take T − (N − D)·c, and no less than D·c. What this cannot see: a loop over large pieces, whose work outweighs its dispatch
-(it costs less than the factor here by its nature), and a better algorithm.
+A reference that loops in Python over small pieces pays the price of an operator again and again, and any kernel beats it by that alone. The same
+maths vectorised does the n repeats of an operator (same name, same shapes) in one: the price once, and n times the work. The work of a call is
+what it takes beyond an operator that has nothing to do, timed in the same way, and no less than moving its tensors at the speed of a copy here.
+What this cannot see: time between operators that a vectorised form would need too, pieces of ever different shapes, and a better algorithm.
 """
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ from torch.utils._pytree import tree_leaves
 
 LIMIT = 20.0
 """A reference may be so many times slower than the same maths vectorised."""
-_TRIES = 2000
+NOTHING = 1.5
+"""A call that takes less than this many times the price of nothing has done nothing but move its tensors."""
+_COPIED = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -36,23 +38,30 @@ class Pace:
         return self.reference_s / self.vectorised_s
 
 
-class _Count(TorchDispatchMode):
-    def __init__(self) -> None:
+class _Times(TorchDispatchMode):
+    """Seconds of every call and bytes of its tensors, by operator and shapes."""
+
+    def __init__(self, synchronize: Callable[[], None]) -> None:
         super().__init__()
-        self.operators = 0
-        self.different: set[Any] = set()
+        self.synchronize = synchronize
+        self.calls: dict[Any, list[float]] = {}
+        self.bytes: dict[Any, int] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.operators += 1
-        shapes = tuple(tuple(one.shape) for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor))
-        self.different.add((func, shapes))
-        return func(*args, **(kwargs or {}))
+        started = time.perf_counter()
+        made = func(*args, **(kwargs or {}))
+        self.synchronize()
+        took = time.perf_counter() - started
+        tensors = [one for one in tree_leaves((args, kwargs, made)) if isinstance(one, torch.Tensor)]
+        key = (func, tuple(tuple(one.shape) for one in tensors))
+        self.calls.setdefault(key, []).append(took)
+        views = all(told.alias_info is None for told in func._schema.returns)  # what only looks at a tensor moves nothing
+        self.bytes[key] = sum(one.numel() * one.element_size() for one in tensors) if views else 0
+        return made
 
 
 def pace_of(run: Callable[[], Any], synchronize: Callable[[], None], device: torch.device) -> Pace:
-    """Count the operators of a run and time it (best of three)."""
-    with _Count() as count:
-        run()
+    """Time a run (best of three, one where it takes a second) and each of its operators."""
     times = []
     for _ in range(3):
         started = time.perf_counter()
@@ -61,19 +70,25 @@ def pace_of(run: Callable[[], Any], synchronize: Callable[[], None], device: tor
         times.append(time.perf_counter() - started)
         if times[0] > 1.0:
             break
-    price, best = _price_s(synchronize, device), min(times)
-    different = max(1, len(count.different))
-    left = best - (count.operators - different) * price
-    return Pace(count.operators, different, best, min(best, max(left, different * price)))
+    with _Times(synchronize) as seen:
+        run()
+    price_s, copy_s = _prices(synchronize, device)
+    vectorised = 0.0
+    for key, calls in seen.calls.items():
+        usual = statistics.median(calls)
+        work = usual - price_s if usual > NOTHING * price_s else 0.0
+        vectorised += price_s + len(calls) * max(work, seen.bytes[key] * copy_s)
+    best = min(times)
+    return Pace(sum(map(len, seen.calls.values())), len(seen.calls), best, min(best, max(vectorised, price_s)))
 
 
-def _price_s(synchronize: Callable[[], None], device: torch.device) -> float:
-    """Seconds of dispatching one operator that has nothing to do: the best of five rows."""
-    one, rows = torch.ones(1, device=device), []
-    for _ in range(5):
-        started = time.perf_counter()
-        for _ in range(_TRIES // 5):
+def _prices(synchronize: Callable[[], None], device: torch.device) -> tuple[float, float]:
+    """(seconds of an operator that has nothing to do, seconds of moving a byte) here."""
+    one, large = torch.ones(1, device=device), torch.ones(_COPIED // 4, device=device)
+    with _Times(synchronize) as seen:
+        for _ in range(200):
             one + one
-        synchronize()
-        rows.append((time.perf_counter() - started) / (_TRIES // 5))
-    return min(rows)
+        for _ in range(5):
+            large.clone()
+    nothing, copies = seen.calls.values()
+    return statistics.median(nothing), min(copies) / (2 * _COPIED)
