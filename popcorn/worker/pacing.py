@@ -3,7 +3,7 @@
 A reference that loops in Python over small pieces pays the price of an operator again and again, and any kernel beats it by that alone. The same
 maths vectorised does the n repeats of an operator (same name, same shapes) in one: the price once, and n times the work. The work of a call is
 what it takes beyond an operator that has nothing to do, timed in the same way, and no less than moving its tensors at the speed of a copy here.
-What this cannot see: time between operators that a vectorised form would need too, pieces of ever different shapes, and a better algorithm.
+What this cannot see: Python's own time between operators, pieces of ever different shapes, and a better algorithm.
 """
 
 import statistics
@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves
 
 LIMIT = 20.0
 """A reference may be so many times slower than the same maths vectorised."""
-NOTHING = 1.5
+NOTHING = 3.0
 """A call that takes less than this many times the price of nothing has done nothing but move its tensors."""
 _COPIED = 1 << 22
 
@@ -78,8 +78,10 @@ def pace_of(run: Callable[[], Any], synchronize: Callable[[], None], device: tor
         usual = statistics.median(calls)
         work = usual - price_s if usual > NOTHING * price_s else 0.0
         vectorised += price_s + len(calls) * max(work, seen.bytes[key] * copy_s)
-    best = min(times)
-    return Pace(sum(map(len, seen.calls.values())), len(seen.calls), best, min(best, max(vectorised, price_s)))
+    # both sums are of one run, so that a busy moment is in both
+    best, whole = min(times), sum(sum(calls) for calls in seen.calls.values())
+    share = min(1.0, max(vectorised, price_s) / max(whole, price_s))
+    return Pace(sum(map(len, seen.calls.values())), len(seen.calls), best, best * share)
 
 
 def _prices(synchronize: Callable[[], None], device: torch.device) -> tuple[float, float]:
