@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MADE := .venv/.made
 
-.PHONY: browser demo test lint gpu-check cluster-check bench docs environment clean
+.PHONY: browser demo test lint gpu-check cluster-check bench gpu-bench docs environment clean
 
 demo: environment
 	@echo "Judging five kernels on this machine: one to three minutes."
@@ -26,6 +26,9 @@ cluster-check: environment
 
 bench: environment
 	$(BIN)/python benchmarks/run_all.py
+
+gpu-bench: environment
+	$(BIN)/python benchmarks/run_all.py --gpu
 
 docs: environment
 	$(BIN)/python -m popcorn.cli.docs

@@ -10,7 +10,7 @@ from popcorn.dispatch import Measured, Notice, PopcornWarning
 from popcorn.ops import swiglu
 from popcorn.ops.calls import Call
 from popcorn.ops.registry import find_op
-from popcorn.records.store import Store
+from popcorn.records.store import Store, default_store
 from popcorn.schema.case import Case
 from popcorn.schema.machine import Machine
 from popcorn.schema.measurement import Interval, Measurement, Memory
@@ -199,3 +199,16 @@ def test_a_condemned_record_is_no_evidence_for_or_against(tmp_path):
     assert chosen(Measured(store=Store(tmp_path / "records"), machine=HERE)) == "popcorn"
     Store(tmp_path / "records").ledger.judge(right.id, "condemned", "it was not fit")
     assert chosen(Measured(store=Store(tmp_path / "records"), machine=HERE)) == "torch"
+
+
+def test_without_records_of_one_s_own_those_that_ship_serve_and_one_s_own_replace_them(tmp_path, monkeypatch):
+    from popcorn.records import shipped
+    from popcorn.records.tables import write_table
+
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path / "reports")
+    write_table([row("popcorn", 2.0)], tmp_path / "reports" / "here.parquet")
+    assert chosen(Measured(machine=HERE)) == "popcorn"
+    slower = row("popcorn", 0.5)
+    default_store().append(slower.model_copy(update={"provenance": slower.provenance.model_copy(update={"made": "2027-01-01T00:00:00"})}))
+    assert chosen(Measured(machine=HERE)) == "torch"

@@ -122,7 +122,7 @@ def test_a_failing_candidate_has_its_outcome_and_harms_nobody_else(judge, case):
     start = time.monotonic()
     record = judge(case.source, case.problem, case.language, case.file, **({"build_timeout_s": 2.0} if "import" in case.name else {}))
     check(record, case)
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 60
     assert judge(HONEST).verdict.outcome == "correct"
 
 

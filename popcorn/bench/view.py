@@ -3,68 +3,92 @@
 The figures come from Parquet through DuckDB, so that a hundred thousand rows are grouped before any of them becomes a Python object.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from popcorn.records.store import Store
-from popcorn.records.tables import query
+from popcorn.records.tables import Source, query
 from popcorn.units import UNKNOWN, show_bytes, show_ratio, show_time
-
-Tables = Store | Path | Sequence[Path]
 
 _SUMMARY = """
 SELECT problem, implementation, machine_device_id, case_precision, case_gradient, count(*) AS cases,
        count(*) FILTER (outcome = 'correct') AS correct, exp(avg(ln(speedup))) AS speedup, min(speedup) AS worst, max(speedup) AS best,
        exp(avg(ln(memory_ratio)) FILTER (memory_ratio > 0)) AS memory, count(*) FILTER (control_fit = false) AS unfit
-FROM latest WHERE kind = 'op' GROUP BY ALL ORDER BY ALL
+FROM counted WHERE kind = 'op' GROUP BY ALL ORDER BY machine_device_id, case_precision, case_gradient DESC, problem, implementation
 """
 _CASES = """
-SELECT implementation, case_id, outcome, time_s, baseline_time_s, speedup, speedup_low, speedup_high, memory_peak_bytes,
+SELECT implementation, case_id, machine_device_id, outcome, time_s, baseline_time_s, speedup, speedup_low, speedup_high, memory_peak_bytes,
        memory_baseline_peak_bytes, control_fit
-FROM latest WHERE kind = 'op' AND problem = ? ORDER BY case_dims, case_id, implementation LIMIT ?
+FROM latest WHERE kind = 'op' AND problem = ? ORDER BY case_dims, case_id, machine_device_id, implementation LIMIT ?
 """
 _BOTH = """
 SELECT problem, implementation, case_id, machine_device_id, time_s, low_s, high_s, outcome FROM latest WHERE kind = 'op'
 """
 
 
-def summary(source: Tables) -> Table:
+def summarise(source: Source) -> list[dict[str, Any]]:
     """One row for each op, implementation, device, element type and gradient mode: how many cases, how many right, how fast."""
-    table = _table("op", "implementation", "device", "dtype", "mode", "cases", "right", "speedup", "worst", "best", "memory", "unfit")
-    for row in query(_SUMMARY, source).rows:
-        op, name, device, precision, gradient, cases, correct, speedup, worst, best, memory, unfit = row
-        ratios = [show_ratio(value) for value in (speedup, worst, best, memory)]
-        mode = "fwd+bwd" if gradient == "grad" else "forward"
-        table.add_row(*(Text(str(cell)) for cell in (op, name, device, precision, mode, cases, correct, *ratios, unfit)))
-    return table
+    return query(_SUMMARY, source).dicts()
 
 
-def cases(source: Tables, op: str, limit: int = 200) -> Table:
-    """Every case of one op, the first `limit` of them."""
-    table = _table("implementation", "case", "outcome", "time", "torch", "speedup", "95 % interval", "peak", "torch peak", "")
-    for row in query(_CASES, source, [op, limit]).rows:
-        name, case, outcome, time_s, base_s, speedup, low, high, peak, base_peak, fit = row
-        interval = UNKNOWN if low is None else f"[{show_ratio(low)}, {show_ratio(high)}]"
+def list_cases(source: Source, op: str, limit: int = 200) -> list[dict[str, Any]]:
+    """Every case of one op, the first `limit` of them; times in seconds, memory in bytes."""
+    return query(_CASES, source, [op, limit]).dicts()
+
+
+def summary(source: Source) -> RenderableType:
+    """A table for each device and element type."""
+    tables: dict[str, Table] = {}
+    for row in summarise(source):
+        title = f"{row['machine_device_id']} · {row['case_precision']} · {'forward and backward' if row['case_gradient'] == 'grad' else 'forward'}"
+        if title not in tables:
+            tables[title] = _table("op", "by", "right", "speedup", "slowest … fastest", "memory", "unfit", title=title, numbers_from=2)
+        span = UNKNOWN if row["worst"] is None else f"{show_ratio(row['worst'])} … {show_ratio(row['best'])}"
         cells = (
-            name,
-            case,
-            outcome,
-            show_time(time_s),
-            show_time(base_s),
-            show_ratio(speedup),
+            row["problem"], row["implementation"], f"{row['correct']} of {row['cases']}", show_ratio(row["speedup"]), span, show_ratio(row["memory"]),
+            row["unfit"] or "",
+        )  # fmt: skip
+        tables[title].add_row(*(Text(str(cell)) for cell in cells))
+    if not tables:
+        return Text("Nothing is measured yet. `popcorn bench fill rms_norm softmax` measures two ops; `popcorn ops` lists them all.")
+    told = Text("speedup: torch's own time over this one, geometric mean over the cases; memory: peak over torch's", style="dim")
+    return Group(*tables.values(), told)
+
+
+def cases(source: Source, op: str, limit: int = 200) -> RenderableType:
+    """A table for each case: who was measured in it."""
+    rows = list_cases(source, op, limit)
+    if not rows:
+        return Text(f"Nothing is measured of {op} yet; `popcorn bench fill {op}` does.")
+    tables: dict[str, Table] = {}
+    for row in rows:
+        base_s, own, base = row["baseline_time_s"], row["memory_peak_bytes"], row["memory_baseline_peak_bytes"]
+        title = f"{row['case_id']} · {row['machine_device_id']}"
+        if title not in tables:
+            tables[title] = _table("by", "time", "speedup", "95 % interval", "peak", "/ torch", "", title=title, numbers_from=1)
+            for column, width in zip(tables[title].columns, (11, 8, 8, 17, 8, 7, 5), strict=True):
+                column.min_width = width  # the same in every case's table
+        interval = UNKNOWN if row["speedup_low"] is None else f"[{show_ratio(row['speedup_low'])}, {show_ratio(row['speedup_high'])}]"
+        said = row["outcome"] if row["outcome"] != "correct" else "unfit" if row["control_fit"] is False else ""
+        ratio = own / base if own is not None and base else None
+        cells = (
+            row["implementation"],
+            show_time(row["time_s"]),
+            show_ratio(row["speedup"]),
             interval,
-            show_bytes(peak),
-            show_bytes(base_peak),
+            show_bytes(own),
+            show_ratio(ratio),
+            said,
         )
-        table.add_row(*(Text(str(cell)) for cell in cells), Text("unfit" if fit is False else ""))
-    return table
+        tables[title].add_row(*(Text(str(cell)) for cell in cells))
+        if base_s is not None:
+            tables[title].title = f"{title} · torch {show_time(base_s)}"
+    return Group(*tables.values())
 
 
-def differences(before: Tables, after: Tables) -> list[dict[str, Any]]:
+def differences(before: Source, after: Source) -> list[dict[str, Any]]:
     """Rows that both hold and whose intervals do not meet, and rows that are right in one alone; the worst regression first.
 
     `ratio` is the time after over the time before, None where one has no time; above 1 is slower.
@@ -93,8 +117,8 @@ def difference_table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+def _table(*headings: str, title: str | None = None, numbers_from: int | None = None) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left", title_style="bold")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", justify="right" if numbers_from is not None and index >= numbers_from else "left")
     return table

@@ -1,5 +1,6 @@
 """`popcorn bench view`, `diff`, `merge`, `export`, `check`: what is known, and what stores hold against each other."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ import typer
 from popcorn.errors import MissingFile
 
 Tables = Annotated[list[Path] | None, typer.Option("--table", help="Parquet files or a folder of records; your own store when left out.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON array, and nothing else.")]
 MOST_TOLD = 20
 
 
@@ -20,18 +22,19 @@ def add_to(app: typer.Typer) -> None:
 def view(
     op: Annotated[str | None, typer.Argument(help="One op, case by case; all ops in summary when left out.")] = None,
     table: Tables = None,
-    user: Annotated[bool, typer.Option("--user", help="Your own store alone, which it is anyway until records ship.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="Your own store alone, without the records that ship.")] = False,
     page: Annotated[Path | None, typer.Option(help="Write the explorer's pages to this folder and print the first one's path.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 200,
+    as_json: AsJson = False,
 ) -> None:
     """What is known, as a table, or as the explorer's pages."""
     from rich.console import Console
 
-    from popcorn.bench.view import cases, summary
+    from popcorn.bench.view import cases, list_cases, summarise, summary
 
     if user and table:
         raise typer.BadParameter("--user and --table name two sources; give one of them")
-    source = _source(table)
+    source = _source(table, user)
     if page is not None:
         from popcorn.site.build import build
         from popcorn.site.gather import Source
@@ -39,12 +42,16 @@ def view(
         built = build([Source("records", source)], page)
         typer.echo(built.folder / (f"ops/{op}.html" if op else "ops.html"))
         return
-    Console(highlight=False).print(cases(source, op, limit) if op else summary(source))
+    if as_json:
+        typer.echo(json.dumps(list_cases(source, op, limit) if op else summarise(source), indent=1))
+    else:
+        Console(highlight=False).print(cases(source, op, limit) if op else summary(source))
 
 
 def diff(
     before: Annotated[Path, typer.Argument(help="A Parquet file or a folder of records.")],
     after: Annotated[Path, typer.Argument(help="Another.")],
+    as_json: AsJson = False,
 ) -> None:
     """Rows whose 95 % intervals no longer meet, and rows whose outcome changed. Exit code 1 where something became slower or wrong."""
     from rich.console import Console
@@ -52,7 +59,12 @@ def diff(
     from popcorn.bench.view import difference_table, differences
 
     rows = differences(_source([before]), _source([after]))
-    Console(highlight=False).print(difference_table(rows))
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+    elif rows:
+        Console(highlight=False).print(difference_table(rows))
+    else:
+        typer.echo("no difference that the intervals show")
     raise typer.Exit(int(any((row["ratio"] or 0) > 1 or row["before"] == "correct" != row["after"] for row in rows)))
 
 
@@ -85,12 +97,16 @@ def export(
 def check(
     store: Annotated[Path, typer.Argument(help="A folder of records, or a Parquet file.")],
     release: Annotated[bool, typer.Option("--release", help="Also what a store must satisfy before it ships.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what is wrong with a store. Exit code 1 where something is."""
     from popcorn.bench.checking import check as examine
     from popcorn.bench.checking import counted
 
     found = examine(_records(store), release)
+    if as_json:
+        typer.echo(json.dumps([finding._asdict() for finding in found], indent=1))
+        raise typer.Exit(int(bool(found)))
     for finding in found[:MOST_TOLD]:
         typer.echo(f"{finding.rule}: {finding.record} {finding.reason}")
     for rule, count in sorted(counted(found).items()):
@@ -110,11 +126,12 @@ def _records(path: Path) -> Any:
     return Store(path) if path.is_dir() else read_parquet(path)
 
 
-def _source(paths: list[Path] | None) -> Any:
+def _source(paths: list[Path] | None, user: bool = True) -> Any:
+    from popcorn.records.shipped import shipped_tables
     from popcorn.records.store import Store, default_store
 
     if not paths:
-        return default_store()
+        return default_store() if user else [default_store(), *shipped_tables()]
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise MissingFile(f"{missing[0]} does not exist; give a Parquet file or a folder of records.")

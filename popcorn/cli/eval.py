@@ -26,7 +26,7 @@ def evaluate_file(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     precision: Annotated[PrecisionName, typer.Option(help="Element type of inputs, weights and outputs.")] = PrecisionName["float32"],
     backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,
-    budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 5.0,
+    budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 2.0,
     counters: Annotated[bool, typer.Option("--counters/--no-counters", help="Hardware counters, where the machine has them.")] = True,
     compile: Annotated[bool, typer.Option("--compile/--no-compile", help="The reference under torch.compile as a second baseline.")] = True,
     track: Annotated[TrackName, typer.Option(help="custom: rejected where a library call does the work.")] = TrackName["any"],

@@ -1,8 +1,12 @@
 """`popcorn ops`: the library's ops, or one of them: signature, implementations, and why dispatch would choose what it would."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from popcorn.ops.registry import Op
 
 
 def show_ops(
@@ -12,10 +16,14 @@ def show_ops(
     layout: Annotated[str, typer.Option(help="Its layout: contiguous, transposed, sliced or expanded.")] = "contiguous",
     backward: Annotated[bool, typer.Option("--backward", help="With gradients.")] = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
     """The library's ops: list them, show one, explain a choice."""
     from popcorn.ops.registry import find_op, list_ops
 
+    if json:
+        _print_json([find_op(name) for name in ([op] if op else list_ops())])
+        return
     if op is None:
         for name in list_ops():
             found = find_op(name)
@@ -35,22 +43,37 @@ def show_ops(
     typer.echo(str(CHOOSER.explain(found, call)))
 
 
-def _signature(op: object) -> str:
-    signature = op.signature  # type: ignore[attr-defined]
+def _signature(op: "Op") -> str:
+    signature = op.signature
     tensors = {spec.name: f"{spec.name} ({' '.join(spec.sizes)})" for spec in signature.inputs}
     arguments = [tensors.get(name) or f"{name}={signature.scalars[name]!r}" for name in signature.names]
     results = ", ".join(f"({' '.join(spec.sizes)})" for spec in signature.outputs)
     return f"{', '.join(arguments)} → {results}"
 
 
-def _show(op: object) -> None:
-    from popcorn.ops.calls import Call, Rejected
-    from popcorn.ops.registry import Op
-
-    assert isinstance(op, Op)
+def _show(op: "Op") -> None:
     typer.echo(f"{op.name}  {_signature(op)}\n")
+    for name, language, where, refusal in _implementations(op):
+        typer.echo(f"  {name:10} {language:8} {', '.join(where) or f'not here: {refusal}'}")
+
+
+def _print_json(ops: "list[Op]") -> None:
+    import json
+
+    names = ("name", "language", "devices", "refusal")
+    found = [
+        {"op": op.name, "signature": _signature(op), "differentiable": op.differentiable,
+         "implementations": [dict(zip(names, row, strict=True)) for row in _implementations(op)]}
+        for op in ops
+    ]  # fmt: skip
+    typer.echo(json.dumps(found, indent=1))
+
+
+def _implementations(op: "Op") -> Iterator[tuple[str, str, list[str], str | None]]:
+    """Name, language, the devices where it runs here, and the first refusal."""
+    from popcorn.ops.calls import Call, Rejected
+
     for name, one in op.implementations.items():
         answers = [one.accepts(Call({}, "float32", device, gradient=op.differentiable)) for device in ("cpu", "cuda")]
         where = [device for device, answer in zip(("cpu", "cuda"), answers, strict=True) if not isinstance(answer, Rejected)]
-        first = next((answer.reason for answer in answers if isinstance(answer, Rejected)), "")
-        typer.echo(f"  {name:10} {one.language:8} {', '.join(where) or f'not here: {first}'}")
+        yield name, one.language, where, next((answer.reason for answer in answers if isinstance(answer, Rejected)), None)

@@ -37,7 +37,7 @@ def rerun(
     raise typer.Exit(EXIT_CODES[new.verdict.outcome])
 
 
-def request_of(old: Record, device: str | None = None, budget_s: float = 5.0) -> Request:
+def request_of(old: Record, device: str | None = None, budget_s: float = 2.0) -> Request:
     """The request that a record answers. Raises BadRecord when it holds no candidate, BadProblem when the problem's text is another now."""
     subject = old.subject
     if old.kind == "op":
@@ -54,6 +54,7 @@ def request_of(old: Record, device: str | None = None, budget_s: float = 5.0) ->
         device=device or ("cpu" if old.machine.kind == "cpu" else f"cuda:{old.machine.device_index or 0}"),
         budget_s=budget_s,
         compile_baseline=old.measurement.timing is None or old.measurement.timing.compiled is not None,
+        sizes=old.provenance.sizes or "any",  # the same seed draws other sizes where another kind is asked for
         seed=old.provenance.seed,
     )
 
@@ -73,7 +74,9 @@ def _op_request(old: Record, device: str | None, budget_s: float) -> Request:
     if now != (subject.problem_hash, subject.candidate_hash):
         raise BadRecord(f"{subject.problem}[{subject.implementation!r}] is another text now than when record {old.id} was made")
     settings = Settings(device or ("cpu" if old.machine.kind == "cpu" else f"cuda:{old.machine.device_index or 0}"), budget_s)
-    return request_for(op, subject.implementation, old.case, settings).model_copy(update={"seed": old.provenance.seed})
+    return request_for(op, subject.implementation, old.case, settings).model_copy(
+        update={"seed": old.provenance.seed, "sizes": old.provenance.sizes or "any"}
+    )
 
 
 def same_problem(old: Record) -> Problem:

@@ -5,6 +5,7 @@ what the command prints, so that a kernel cannot print counters for itself; name
 Only the metrics in the tables below are collected; one that a chip does not have is dropped and the rest are kept.
 """
 
+import contextlib
 import csv
 import io
 import os
@@ -135,9 +136,11 @@ def _run(command: list[str], env: Mapping[str, str], timeout_s: float, workdir: 
         code = process.wait(timeout_s)
         return f"the command ended with code {code} under ncu" if code else None
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
         return f"ncu did not finish within {timeout_s:.3g} s"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # what it started and left behind, too
+        process.wait()
 
 
 def _last_words(workdir: Path) -> str:

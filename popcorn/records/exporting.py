@@ -10,8 +10,7 @@ from typing import Any
 
 from popcorn.errors import BadRecord
 from popcorn.records.columns import columns, unflatten
-from popcorn.records.store import Store
-from popcorn.records.tables import opened, write_table
+from popcorn.records.tables import Source, opened, write_table
 from popcorn.schema.record import Record
 
 FORMATS = (".csv", ".parquet")
@@ -22,7 +21,7 @@ _QUESTION = "SELECT * FROM latest {where} ORDER BY problem, implementation, case
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def export(source: Store | Path | list[Path], to: Path, kind: str | None = "op", problem: str | None = None) -> int:
+def export(source: Source, to: Path, kind: str | None = "op", problem: str | None = None) -> int:
     """Write the newest conclusive record of each question to a .csv or .parquet file, and return how many. It appears whole or not at all.
 
     CSV has a column for each figure, without texts and raw samples; Parquet has everything, and `merge` and `view` read it again.
@@ -37,10 +36,10 @@ def export(source: Store | Path | list[Path], to: Path, kind: str | None = "op",
         return _write_csv(rows, to) if to.suffix == ".csv" else write_table(map(unflatten, rows), to)
 
 
-def read_parquet(path: Path) -> Iterator[Record]:
-    """Every record of a Parquet file of ours. Raises BadRecord where a row is none."""
+def read_parquet(path: Path, problem: str | None = None) -> Iterator[Record]:
+    """Every record of a Parquet file of ours, or those of one problem or op, oldest first. Raises BadRecord where a row is none."""
     with opened(path) as tables:
-        for part in tables.stream("SELECT * FROM records ORDER BY made, id"):
+        for part in tables.stream("SELECT * FROM records WHERE problem = ? OR ? IS NULL ORDER BY made, id", [problem, problem]):
             for row in part.dicts():
                 try:
                     yield unflatten(row)

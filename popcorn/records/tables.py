@@ -72,11 +72,14 @@ def _to_parquet(lines: Sequence[Path], path: Path) -> None:
     made.replace(path)
 
 
-def query(sql: str, source: Store | Path | Sequence[Path], parameters: Sequence[Any] = ()) -> Rows:
+Source = Store | Path | Sequence[Store | Path]
+"""A store, whose table is brought up to date first, a Parquet file of `write_table`, or several of them."""
+
+
+def query(sql: str, source: Source, parameters: Sequence[Any] = ()) -> Rows:
     """Ask in SQL. `records` holds every row, `latest` the newest conclusive one a question (see KEY), `counted` those of `latest` that the
     ledger does not condemn. Beside a record's columns each row has `judgement` and `judgement_evidence`, None where nobody said anything.
 
-    source: a store, whose table is brought up to date first, or Parquet files of `write_table`.
     The statement can read these rows and nothing else of this machine. Raises BadRecord with DuckDB's words when it is not understood.
     """
     with opened(source) as tables:
@@ -114,18 +117,19 @@ class Tables:
 
 
 @contextmanager
-def opened(source: Store | Path | Sequence[Path]) -> Iterator[Tables]:
+def opened(source: Source) -> Iterator[Tables]:
     """The tables of a source, to be asked several times; see `query`."""
     import duckdb
 
-    paths = [refresh_table(source)] if isinstance(source, Store) else [source] if isinstance(source, Path) else list(source)
-    standings = source.ledger.standings().values() if isinstance(source, Store) else ()
+    sources = [source] if isinstance(source, Store | Path) else list(source)
+    paths = [refresh_table(one) if isinstance(one, Store) else one for one in sources]
+    standings = [judged for one in sources if isinstance(one, Store) for judged in one.ledger.standings().values()]
     with duckdb.connect() as connection:
         _open(connection, paths, [(one.record_id, one.word, one.evidence, one.by, one.made) for one in standings])
         yield Tables(connection)
 
 
-def latest(source: Store | Path | Sequence[Path]) -> Rows:
+def latest(source: Source) -> Rows:
     """Every column of the newest conclusive record of each question, by problem and newest first."""
     return query("SELECT * FROM latest ORDER BY problem, made DESC, id", source)
 

@@ -72,6 +72,8 @@ class Provenance(Frozen):
     """SHA-256 of the secret seed, made before the candidate ran."""
     seed: str | None = None
     """The secret seed, kept so that the run can be repeated; the candidate never had it."""
+    sizes: Literal["any", "open", "held_out"] | None = None
+    """Which sizes the trials drew: all of them, those that agents' tools draw, or those held out; None in older records."""
     engine: str = "local"
     """local, slurm, ray, http."""
     node: str | None = None

@@ -148,8 +148,9 @@ def _measure(
         record = next(iter(fill([row], store, settings, tell=tell)), None)
         if record is None:
             continue  # pruned, or known from before
-        if not record.verdict.correct and record.verdict.outcome not in _OURS:
-            tell("once more: on a busy machine the checks of clocks can fail an honest kernel")
+        # a finding of a cheat ends it: whoever may try until a check looks away gets in
+        if not record.verdict.correct and record.verdict.outcome not in (*_OURS, "cheated"):
+            tell("once more: on a busy machine a deadline can fail an honest kernel")
             record = next(iter(fill([row], store, settings, force=True, tell=tell)), record)
         made.records.append(record)
         if not record.verdict.correct and record.verdict.outcome not in _OURS:

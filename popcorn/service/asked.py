@@ -28,7 +28,7 @@ class Question(Frozen):
     """The kernel's whole text."""
     language: Literal["cuda", "triton", "tilelang", "cute", "cpp", "c", "torch"] = "cuda"
     precision: Precision = "float32"
-    budget_s: float = Field(default=5.0, gt=0, le=60)
+    budget_s: float = Field(default=2.0, gt=0, le=60)
     """Seconds of taking turns with the reference."""
     trials: int = Field(default=8, ge=5, le=64)
     timing: bool = True

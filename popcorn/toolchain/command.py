@@ -1,12 +1,16 @@
-"""Run compilers: a deadline that ends the whole process group, capped output, a bare environment."""
+"""Run compilers: behind a fence (fenced.py), a deadline that ends the whole process group, capped output, a bare environment."""
 
 import contextlib
 import functools
+import importlib.util
+import json
 import os
 import selectors
 import shutil
 import signal
 import subprocess
+import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Sequence
@@ -16,6 +20,9 @@ from pathlib import Path
 from popcorn.errors import MissingTool
 
 MAX_OUTPUT_BYTES = 256 * 1024
+MAX_FILE_BYTES = 4 << 30
+_LEAST_MEMORY_BYTES = 4 << 30
+_PACKAGE = Path(__file__).resolve().parents[1]
 _KEPT_VARIABLES = ("PATH", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "HOME")
 
 
@@ -36,13 +43,13 @@ class Ran:
 
 
 def run_command(command: Sequence[str], folder: Path, timeout_s: float, stop: threading.Event | None = None) -> Ran:
-    """Run `command` in `folder`. At the deadline, or when `stop` is set, its whole process group is killed."""
+    """Run `command` in `folder`, the only one that it may write. At the deadline, or when `stop` is set, its whole process group is killed."""
     start = time.monotonic()
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     # compilers leave their temporary files in the build's own folder, which is removed whatever happens
-    environment |= {"LC_ALL": "C", "TMPDIR": str(folder)}
+    environment |= {"LC_ALL": "C", "TMPDIR": str(folder), "CCACHE_DISABLE": "1"}
     process = subprocess.Popen(
-        list(command),
+        [*_fence(folder), *command],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -62,6 +69,33 @@ def run_command(command: Sequence[str], folder: Path, timeout_s: float, stop: th
         assert process.stdout is not None
         process.stdout.close()
     return Ran(process.returncode, output.decode("utf-8", "replace"), time.monotonic() - start, timed_out, stopped)
+
+
+def _fence(folder: Path) -> list[str]:
+    """The start of a command that runs behind the fence."""
+    job = {
+        "root": str(_PACKAGE.parent), "readable": [str(path) for path in _installations()], "writable": [str(folder.resolve())],
+        "memory_bytes": max(_LEAST_MEMORY_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2), "file_bytes": MAX_FILE_BYTES,
+    }  # fmt: skip
+    return [sys.executable, "-I", "-S", str(_PACKAGE / "toolchain" / "fenced.py"), json.dumps(job)]
+
+
+@functools.lru_cache(maxsize=1)
+def _installations() -> tuple[Path, ...]:
+    """Folders of headers, libraries and compilers that may lie outside the system's: Python's, torch's, the toolkit's, our own headers."""
+    found = [Path(sysconfig.get_path("include", scheme="posix_prefix")), Path(sys.base_prefix), Path(sys.prefix)]  # conda keeps all in one
+    found += [_PACKAGE / "toolchain" / "include", _PACKAGE / "__init__.py", _PACKAGE / "devices"]
+    torch = importlib.util.find_spec("torch")
+    for place in torch.submodule_search_locations or () if torch is not None else ():
+        found += [Path(place) / "include", Path(place) / "lib", Path(place).parent / "nvidia", Path(place).parent / "triton"]
+    found += [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    for kind in ("c", "cpp", "cuda"):
+        with contextlib.suppress(MissingTool):
+            path = Path(find_compiler(kind))
+            found += [path, path.resolve()]
+            if path.resolve().parent.name == "bin":
+                found.append(path.resolve().parent.parent)  # an installation of its own, such as conda's
+    return tuple(dict.fromkeys(path.resolve() for path in found))
 
 
 def run_together(commands: Sequence[Sequence[str]], folder: Path, timeout_s: float) -> list[Ran]:

@@ -3,7 +3,6 @@
 import hashlib
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -101,5 +100,5 @@ def _exports(library: Path, symbol: str) -> bool:
     nm = shutil.which("nm")
     if nm is None:
         return symbol.encode() in library.read_bytes()
-    answer = subprocess.run([nm, "-D", "--defined-only", str(library)], capture_output=True, text=True, timeout=60, check=False)
-    return any(line.split()[-1:] == [symbol] for line in answer.stdout.splitlines())
+    answer = run_command([nm, "-D", "--defined-only", library.name], library.parent, 60.0)
+    return any(line.split()[-1:] == [symbol] for line in answer.output.splitlines())

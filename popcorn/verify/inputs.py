@@ -4,7 +4,9 @@ While a problem's get_inputs runs, its torch.randn and torch.rand are answered f
 number for randn, any number in [0, 1) for rand. So a softmax of randn stays a probability and an index stays an index.
 """
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -16,6 +18,11 @@ over the flat index: sums are coherent, neighbours differ, and an index mistake 
 
 _NORMAL = {torch.randn, torch.randn_like, torch.normal, torch.Tensor.normal_}
 _UNIT = {torch.rand, torch.rand_like}
+_IN_PARTS: dict[Any, Callable] = {
+    torch.randn: lambda part, source: part.normal_(generator=source), torch.rand: lambda part, source: part.uniform_(generator=source)
+}  # fmt: skip
+_PART = 1 << 18
+"""Elements that one generator draws: the values are a function of the seed alone, whatever the number of cores."""
 
 
 class Drawing(TorchFunctionMode):
@@ -28,7 +35,8 @@ class Drawing(TorchFunctionMode):
         self.distribution = distribution
 
     def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        drawn = func(*args, **(kwargs or {}))
+        drawn = _draw_in_parts(func, args, kwargs or {}) if func in _IN_PARTS else None
+        drawn = func(*args, **(kwargs or {})) if drawn is None else drawn
         if self.distribution == "normal" or not isinstance(drawn, torch.Tensor) or not drawn.is_floating_point() or drawn.numel() == 0:
             return drawn
         if func in _NORMAL:
@@ -36,6 +44,24 @@ class Drawing(TorchFunctionMode):
         if func in _UNIT:
             return _unit(drawn, self.distribution)
         return drawn
+
+
+def _draw_in_parts(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor | None:
+    """randn or rand of a large tensor on a CPU, by all cores: torch draws with one. None where that is not what is asked for."""
+    if kwargs.keys() - {"dtype", "device", "size", "requires_grad"}:
+        return None
+    drawn = torch.empty(*args, **kwargs)
+    if drawn.device.type != "cpu" or drawn.numel() <= _PART or not drawn.is_floating_point():
+        return None
+    seed = int(torch.randint(1 << 62, (), device="cpu"))
+    parts = drawn.detach().view(-1).split(_PART)
+
+    def fill(index: int) -> None:
+        _IN_PARTS[func](parts[index], torch.Generator().manual_seed((seed + index) % (1 << 63)))
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(fill, range(len(parts))))
+    return drawn
 
 
 def _real(x: torch.Tensor, distribution: str) -> torch.Tensor:

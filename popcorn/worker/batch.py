@@ -3,15 +3,18 @@
 import json
 import math
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from popcorn.verify.defences.clock import batch_slack_s
+from popcorn.verify.defences.clock import FIRM, PRESENT_STEP_S, SLACK, STEP_S, batch_slack_s
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
 from popcorn.worker.disputed import settle_dispute
 from popcorn.worker.judging import OUT_OF_FORM, judge_results
+from popcorn.worker.presence import Absent, fetch
 from popcorn.worker.session import Refused
-from popcorn.worker.taken import BASELINE, CANDIDATE, MEMORY
+from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
 
 if TYPE_CHECKING:
     from popcorn.worker.comparing import Launch
@@ -23,24 +26,40 @@ _MOST_IN_BATCH = 1000
 
 def check_batch(launch: "Launch") -> None:
     """The parent times batches itself, of contents that nobody has seen: from the moment they can be read to the moment when all outputs
-    lie in the outbox. What this costs beyond the calls is measured on the reference's side, which reads as much and hands over as much.
+    lie in the outbox, or on a CPU in the memory of the process, where the parent reads them. What this costs beyond the calls is measured on
+    the reference's side, which reads as much and hands over as much.
 
     It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
     """
     claimed_s, own_s, calls = launch.recorded_s(CANDIDATE), launch.recorded_s(BASELINE), _calls(launch)
     mine_s = overhead_s = math.inf
+    slack, step_s = (FIRM, PRESENT_STEP_S) if _stays(launch) else (SLACK, STEP_S)
+    reference: tuple[float, float] | None = None
+
+    def agree(slack: float) -> bool:
+        return look("clock", mine_s, claimed_s, overhead_s, calls, reference, step_s, slack, find="find_in_batch") is None
+
     for attempt in range(_BATCHES):
         # the quickest of several on either side: whatever disturbs a batch makes it longer
-        mine_s = min(mine_s, _batch(launch, CANDIDATE, calls))
-        overhead_s = min(overhead_s, _batch(launch, BASELINE, calls, call=False))
+        contents = _prepare(launch, calls)
+        mine_s = min(mine_s, _batch(launch, CANDIDATE, contents))
+        overhead_s = min(overhead_s, _batch(launch, BASELINE, contents, call=False))
         launch.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
-        if look("clock", mine_s, claimed_s, overhead_s, calls, find="find_in_batch") is None:
+        reference = None
+        if agree(slack):
             return
         # the reference's batch right after: on a machine where others use the memory too, it is as slow as the candidate's was
-        theirs_s = _batch(launch, BASELINE, calls)
-        if attempt and look("clock", mine_s, claimed_s, overhead_s, calls, (theirs_s, own_s), find="find_in_batch") is None:
+        reference = (_batch(launch, BASELINE, contents), own_s)
+        if attempt and agree(slack):
             return
-    settle_dispute(launch, lambda side: _batch(launch, side, calls) - batch_slack_s(overhead_s, calls))
+        if attempt > 1 and not agree(2 * SLACK):
+            break  # no busy moment lasts that long: pairs will say
+    assert reference is not None
+    if agree(SLACK):
+        colder = max(1.0, (reference[0] - overhead_s) / own_s)
+        launch.lengthen(CANDIDATE, (mine_s - overhead_s) / colder, slack)
+    else:
+        settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, calls)) - batch_slack_s(overhead_s, calls, step_s))
 
 
 def _calls(launch: "Launch") -> int:
@@ -50,24 +69,53 @@ def _calls(launch: "Launch") -> int:
     return max(2, min(_MOST_IN_BATCH, room, math.ceil(0.02 / max(launch.pace.once_s, 1e-6))))
 
 
-def _batch(launch: "Launch", side: str, calls: int, call: bool = True) -> float:
-    """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
-    session, child = launch.session, launch.children[side]
-    assert session.oracle is not None
-    ask = launch.ask_candidate if side == CANDIDATE else session.ask
-    room = session.ask(session.oracle, {"do": "room", "bytes": calls * (2 * launch.trials.last["output_bytes"] + 4096)})
+@dataclass(frozen=True)
+class _Contents:
+    """Input sets that the candidate has not seen, and where they and the results lie."""
+
+    questions: list[dict[str, Any]]
+    places: dict[str, Any]
+
+
+def _prepare(launch: "Launch", calls: int) -> _Contents:
+    """Contents that were never asked for before, in buffers that both sides have open."""
+    session, oracle = launch.session, launch.session.oracle
+    assert oracle is not None
+    stay = _stays(launch)
+    handed = math.ceil(JUDGED_SHARE * calls) if stay else calls
+    room = session.ask(oracle, {"do": "room", "bytes": handed * (2 * launch.trials.last["output_bytes"] + 4096)})
+    _attach(launch, {**launch.sets, **room})
     while True:
-        questions = _questions(launch, side, calls)
+        launch.batches_made += 1
+        labels = ("launch", launch.index, "batch", launch.batches_made)
+        questions = [session.question(session.opened["nominal"], *labels, one) for one in range(calls)]
         census, began = launch.census(), time.monotonic()
-        sets = session.ask(session.oracle, {"do": "contents", "questions": questions})
-        place = (child.pid, json.dumps([sets["inbox"], room]))
-        if place in launch.attached:
-            break
-        # opening a buffer of another process can take 60 ms; contents that were there before are known now, so others are made
-        ask(child, {"do": "attach", "inbox": sets["inbox"], **room})
-        launch.attached.add(place)
-    launch.count_processor_time(BASELINE, census, time.monotonic() - began)  # nobody may watch them come
-    message = {"do": "batch", "call": call, **sets, **room, "forward_seed": questions[0]["forward_seed"]}
+        places = {**session.ask(oracle, {"do": "contents", "questions": questions, "stack": stay}), **room, "stay": stay}
+        launch.count_processor_time(BASELINE, census, time.monotonic() - began)  # nobody may watch them come
+        if not _attach(launch, places):
+            return _Contents(questions, places)
+
+
+def _attach(launch: "Launch", places: dict[str, Any]) -> bool:
+    """Whether a buffer had to be opened. That can take 60 ms, and what it holds may be known then."""
+    opened = False
+    for side in (CANDIDATE, BASELINE):
+        child = launch.children[side]
+        message = {"do": "attach", "inbox": places["inbox"], "outbox": places["outbox"]}
+        place = (child.pid, json.dumps(message))
+        if place not in launch.attached:
+            ask = launch.ask_candidate if side == CANDIDATE else launch.session.ask
+            ask(child, message)
+            launch.attached.add(place)
+            opened = True
+    return opened
+
+
+def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) -> float:
+    """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
+    session, child, calls = launch.session, launch.children[side], len(contents.questions)
+    ask = launch.ask_candidate if side == CANDIDATE else session.ask
+    message = {"do": "batch", "call": call, **contents.places, "forward_seed": contents.questions[0]["forward_seed"]}
     waiting, began = Census(child.pid), time.monotonic()
     reply = ask(child, message)
     wall_s = time.monotonic() - began
@@ -76,17 +124,38 @@ def _batch(launch: "Launch", side: str, calls: int, call: bool = True) -> float:
         # work in a process that left the tree has none here
         wall_s = max(1e-9, wall_s - waiting.waited_s())
     if side == CANDIDATE:
-        trees = reply.get("trees")
-        if not isinstance(trees, list) or len(trees) != calls:
-            raise Refused("runtime_error", OUT_OF_FORM, "timing")
-        launch.taken.timed_calls += calls
         chosen = launch.draw(calls, "batch", launch.batches_made)
-        judge_results(session, launch.trials, launch.taken, [questions[i] for i in chosen], [trees[i] for i in chosen])
+        take = _present if contents.places["stay"] else _handed_over
+        trees = take(launch, reply, contents, chosen)
+        launch.taken.timed_calls += calls
+        judge_results(session, launch.trials, launch.taken, [contents.questions[i] for i in chosen], trees)
     return wall_s / calls
 
 
-def _questions(launch: "Launch", side: str, calls: int) -> list[dict[str, Any]]:
-    """Contents that were never asked for before."""
-    launch.batches_made += 1
-    labels = ("batch", side, launch.batches_made)
-    return [launch.session.question(launch.session.opened["nominal"], "launch", launch.index, *labels, one) for one in range(calls)]
+def _stays(launch: "Launch") -> bool:
+    """Whether results stay in the candidate's memory, to be read there: tensors do, on a CPU, where the kernel lets a parent read."""
+    return launch.children[CANDIDATE].readable and all(shape is not None for _, shape, _ in launch.trials.last["expected"])
+
+
+def _present(launch: "Launch", reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> list[Any]:
+    """The chosen results, read out of the candidate's memory now, while it is stopped. Refused where one is not there."""
+    places, outbox = reply.get("places"), contents.places["outbox"]
+    if not isinstance(places, list) or len(places) != len(contents.questions):
+        raise Refused("runtime_error", OUT_OF_FORM, "timing")
+    trees, used = [], 0
+    with Path(outbox["path"]).open("r+b") as file:
+        try:
+            for index in chosen:
+                tree, used = fetch(launch.children[CANDIDATE].pid, reply, index, file.fileno(), outbox["bytes"], used)
+                trees.append(tree)
+        except Absent as absent:
+            raise Refused("cheated", f"a result is not there when its call has been answered: {absent}", "timing", "resting") from None
+    return trees
+
+
+def _handed_over(launch: "Launch", reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> list[Any]:
+    """The chosen results among all that were handed over."""
+    trees = reply.get("trees")
+    if not isinstance(trees, list) or len(trees) != len(contents.questions):
+        raise Refused("runtime_error", OUT_OF_FORM, "timing")
+    return [trees[i] for i in chosen]

@@ -38,7 +38,7 @@ class Bench:
         self.cores = [] if self.cuda else separate_cores(self.threads)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
-        self.nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+        self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -53,6 +53,15 @@ class Bench:
         """Hashes of the candidates that were built here."""
         self._lock = threading.Lock()
         self._count = 0
+
+    @property
+    def nursery(self) -> Nursery:
+        """Where children come from. One that was killed costs the evaluations under way, which are tried again, and no later one."""
+        with self._lock:
+            if self._nursery.gone:
+                self._nursery.close()
+                self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+            return self._nursery
 
     @property
     def device(self) -> str:
@@ -79,7 +88,7 @@ class Bench:
         shared: Path,
         candidate_hash: str = "",
         memory_bytes: int | None = None,
-        readable: tuple[str, ...] = (),
+        may_read: tuple[str, ...] = (),
     ) -> Child:
         """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
         child = self.nursery.fork()
@@ -98,7 +107,7 @@ class Bench:
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / own / "nvrtc"),
-            "readable": [str(shared / "in"), str(self.builds.folder), *readable], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / own)],
+            "readable": [str(shared / "in"), str(self.builds.folder), *may_read], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / own)],
         }  # fmt: skip
         try:
             child.missing = tuple(child.ask(introduction, timeout_s=60)["missing"])
@@ -106,6 +115,7 @@ class Bench:
             child.kill()
             raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
         child.rests = role == "candidate"
+        child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
 
     def machine_with_ceilings(self) -> Machine:
@@ -119,7 +129,7 @@ class Bench:
 
     def close(self) -> None:
         """End the zygote and all children, empty the lanes, remove temporary files."""
-        self.nursery.close()
+        self._nursery.close()
         self.build_lane.close()
         self.device_lane.close()
         for folder in (self.folder, self.disk):

@@ -42,6 +42,16 @@ def reaped_s(pid: int) -> float:
     return 0.0
 
 
+def beside(pid: int) -> tuple[set[int], tuple[str, ...]]:
+    """Children of the process's parent, to whom comes whoever leaves the tree, and the accounts of those that the parent has reaped."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+        fields = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()
+        children = {int(each) for task in Path(f"/proc/{parent}/task").iterdir() for each in (task / "children").read_text().split()}
+        return children, (fields[8], fields[10], fields[13], fields[14])  # minor and major faults, user and system time of the reaped
+    return set(), ()
+
+
 class Census:
     """Processor time of a tree since this was made; a process that joined later counts in full, one that left as far as it was reaped."""
 
@@ -50,6 +60,7 @@ class Census:
         self._before = {each: processor_s(each) for each in tree_of(pid)}
         self._reaped_s = reaped_s(pid)
         self._main = main_thread_s(pid)
+        self._beside = beside(pid)
 
     def cpu_s(self) -> float:
         """Seconds so far."""
@@ -59,6 +70,10 @@ class Census:
 
     def waited_s(self) -> float:
         """Seconds so far that the first thread waited for a core, less what its own helpers worked: those it may have let go first, and a
-        helper of low priority that waits all the time says nothing. What is left is the machine's doing, not the tree's."""
+        helper of low priority that waits all the time says nothing. What is left is the machine's doing, not the tree's. 0 where a process
+        came or went beside the tree meanwhile: it may have been let go first as well, and nobody knows how long it worked."""
+        children, reaped = beside(self._root)
+        if reaped != self._beside[1] or children - self._beside[0]:
+            return 0.0
         ran_s, waited_s = (now - before for now, before in zip(main_thread_s(self._root), self._main, strict=True))
         return max(0.0, waited_s - max(0.0, self.cpu_s() - ran_s))

@@ -82,6 +82,7 @@ def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
         readable,
         [folder, own_pages, *(Path(path) for path in message["writable"]), *sandbox.device_files()],
         filled=[Path(path) for path in message["filled"]],
+        fence_services=not message["device"].startswith("cuda"),  # a driver may have to reach its own service
     )
 
 

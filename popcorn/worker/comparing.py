@@ -20,9 +20,21 @@ from popcorn.worker.judging import Trials, construct, judge_results, settle, tol
 from popcorn.worker.nursery import Child
 from popcorn.worker.row import check_row
 from popcorn.worker.session import Session
-from popcorn.worker.taken import BASELINE, CANDIDATE, COMPILED, CONTROL, MEMORY, PLANT, PLANTED, Pace, Taken, control_of, timing_of
+from popcorn.worker.taken import (
+    BASELINE,
+    CANDIDATE,
+    COMPILED,
+    CONTROL,
+    JUDGED_SHARE,
+    MEMORY,
+    PLANT,
+    PLANTED,
+    Pace,
+    Taken,
+    control_of,
+    timing_of,
+)  # fmt: skip
 
-JUDGED_SHARE = 0.1
 WARM_S = {"cpu": 0.05, "cuda": 0.2}
 _MAX_PER_WINDOW = 128
 _WARM_LOOKS = 8
@@ -57,8 +69,8 @@ class Launch:
             self._warm(side, self.children[side])
         if pace.once_s:
             # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
+            self.prepare(-1)
             for _attempt in range(1 if session.bench.cuda else 2):
-                self.prepare(-1)
                 for side in started:
                     reply, _ = self._run_block(side)
                     if side == BASELINE:
@@ -118,7 +130,10 @@ class Launch:
         child = self.children[side]
         ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         ask(child, {"do": "take", **self.sets})
-        message = {"do": "block", "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
+        evicted = not self.session.bench.cuda
+        if evicted:  # for every side by the same process, which no candidate can have patched
+            self.session.ask(self.children[BASELINE], {"do": "evict"})
+        message = {"do": "block", "evicted": evicted, "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
             # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
             message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
@@ -163,7 +178,10 @@ class Launch:
         session.check("timing", "exact_type", told(reply, "aliens", "timing"))
         session.check("timing", "flags", reply.get("flags"))
         self.taken.timed_calls += self.pace.calls
-        self.judge_kept(self.draw(self.pace.calls, self.block))
+        # at least one in ten so far; where that leaves a block without any, one of its calls as often as not
+        indices = self.draw(self.pace.calls, self.block)
+        if self.taken.judged < JUDGED_SHARE * self.taken.timed_calls or self.draw(2, self.block, "as often as not") == [0]:
+            self.judge_kept(indices)
 
     def judge_kept(self, indices: list[int]) -> None:
         """Judge the results of some calls of the block just timed."""
@@ -178,11 +196,11 @@ class Launch:
         cold_s = float(np.median(_checked_samples(self.session, reply.get("samples_s"), self.pace.windows)))
         return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
 
-    def lengthen(self, side: str, least_s: float) -> None:
+    def lengthen(self, side: str, least_s: float, slack: float = SLACK) -> None:
         """The blocks of this launch, as they were recorded, where they are beyond the slack, to a median of at least `least_s`: what nobody confirmed gains nothing."""
         recorded_s = float(np.median(self.cold[side]))
         factor = least_s / recorded_s
-        if factor > SLACK:  # within it a claim stands, here as in every other check
+        if factor > slack:  # within it a claim stands, here as in every other check
             for samples in self.recorded.get(side, []):
                 samples[:] = [sample * factor for sample in samples]
             self.cold[side] = [sample * factor for sample in self.cold[side]]
@@ -243,7 +261,8 @@ def time_compiled(session: Session, trials: Trials) -> Timing:
     judged = session.ask(_oracle(session), {"do": "judge", "trees": ran["trees"], "floor": trials.floor})
     session.end(child)
     settle(session, judged, Trials(trials.floor), "compiled", "correctness", "torch.compile's own result does not pass: ")
-    turns, taken, pace = _compare(session, trials, [BASELINE, COMPILED])
+    # remembered for every later candidate, so it says as well what this machine's clock could tell apart then
+    turns, taken, pace = _compare(session, trials, [BASELINE, COMPILED, *([CONTROL, PLANTED] if session.request.control else [])])
     return timing_of(session, turns, taken, ran.get("first_call_s"), pace, COMPILED)
 
 

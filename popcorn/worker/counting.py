@@ -168,7 +168,7 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
         idle_power_w=mine.idle_power_w,
         burst_s=mine.burst_s,
         source=mine.source,
-        reason=mine.reason,
+        reason=mine.reason or (f"of the reference: {theirs.reason}" if theirs.energy_j is None and theirs.reason else None),
     )
 
 
@@ -203,7 +203,7 @@ def _counters(session: Session) -> Counters:
     from popcorn.worker.profiled import prepare
 
     folder, env = prepare(session)
-    return collect_counters([sys.executable, "-m", "popcorn.worker.profiled", str(folder)], env, session.request.timeout_s, folder)
+    return collect_counters([sys.executable, "-P", "-m", "popcorn.worker.profiled", str(folder)], env, session.request.timeout_s, folder)
 
 
 def _roofline(session: Session, timing: Timing, counters: Counters, launches: Launches) -> Roofline:

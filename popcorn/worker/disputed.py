@@ -1,6 +1,6 @@
 """A time that the parent's clock did not confirm: asked again in pairs, a block of the side's own and the parent's timing right after it.
 
-A false clock shows in every pair. A machine that others use too slows now the one half of a pair, now the other, so it accuses nobody; but then
+A false clock shows in every pair, and clearly in four. A machine that others use too slows now the one half of a pair, now the other, so it accuses nobody; but then
 what counts for this launch is the parent's time, and the run is not fit. So whoever tells the truth only when asked twice gains nothing.
 Runs in the parent.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popcorn.verify.defences.clock import SLACK
+from popcorn.verify.defences.finding import Finding
 from popcorn.verify.defences.registry import look
 from popcorn.worker.session import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PAIRS = 8
 _LEAST = 3
+_CLEAR = 4
+"""Pairs after which a false clock may be as clear as after all."""
 _SMALLEST_S = 1e-9
 
 
@@ -40,13 +43,19 @@ def settle_dispute(launch: "Launch", parent_s: Callable[[str], float]) -> None:
         ratios = [parent / max(claimed * factor, claimed + extra_s) for parent, claimed in mine]
         if len(ratios) >= _LEAST and _mean(ratios) <= SLACK:
             break
-    finding = look("clock", ratios, float(np.median([parent for parent, _ in mine])), find="find_in_pairs")
+        if len(ratios) >= _CLEAR and _found(ratios, mine) is not None:
+            break
+    finding = _found(ratios, mine)
     if finding is not None:
         launch.taken.accused.add(launch.index)
     if finding is not None and len(launch.taken.accused) > 1:  # one process may lie badly in memory; a false clock lies in every launch
         raise Refused(finding.outcome, finding.evidence, "timing", "clock")
     slowed = max(1.0, float(np.median([claimed for _, claimed in theirs])) / launch.recorded_s(BASELINE))
     launch.lengthen(CANDIDATE, float(np.median([parent for parent, _ in mine])) / _of_reference(theirs)[0] / slowed)
+
+
+def _found(ratios: list[float], mine: list[tuple[float, float]]) -> Finding | None:
+    return look("clock", ratios, float(np.median([parent for parent, _ in mine])), find="find_in_pairs")
 
 
 def _of_reference(pairs: list[tuple[float, float]]) -> tuple[float, float]:

@@ -10,7 +10,8 @@ from popcorn.worker.pacing import LIMIT, Pace, pace_of
 from popcorn.worker.reading import product_flops, weight_bytes
 
 if TYPE_CHECKING:
-    from popcorn.worker.oracle import Oracle, Question
+    from popcorn.worker.oracle import Oracle
+    from popcorn.worker.truth import Question
 
 SEEDS = (11, 23)
 SIZES = 5
@@ -82,7 +83,7 @@ class _Known:
 
 
 def _question(dims: dict[str, int], seed: int) -> "Question":
-    from popcorn.worker.oracle import Question
+    from popcorn.worker.truth import Question
 
     return Question(dims, seed, seed + 1, seed + 2, "normal", "contiguous")
 

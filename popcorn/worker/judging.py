@@ -105,7 +105,8 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
     session.remarks.update(dict.fromkeys(remarks(ran.get("flags"))))
     trees = ran.get("trees")
     check_form(session, trees, stage, where)
-    judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor})
+    # every figure of the first trial; of the others those that people read only where the rest does not pass at first sight
+    judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor, "figures": nominal})
     settle(session, judged, trials, question["distribution"], stage, where)
 
 

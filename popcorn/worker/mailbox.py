@@ -27,6 +27,10 @@ DTYPES: dict[str, torch.dtype] = {
 }  # fmt: skip
 
 
+bare = torch._C.TensorBase.detach
+"""A tensor without its graph and without what somebody hung on the object: `tensor.detach` could be anything. Bound at import."""
+
+
 class Full(Exception):
     """What should be packed does not fit into the buffer."""
 
@@ -81,7 +85,8 @@ def pack(tree: Any, buffer: Buffer) -> Any:
     type}`, and `{"alien": its type}` where it claims to be a tensor.
     """
     if type(tree) is torch.Tensor or type(tree) is torch.nn.Parameter:
-        return {"t": _pack_tensor(tree.detach(), buffer)}
+        odd = oddness(tree)
+        return {"t": _pack_tensor(bare(tree), buffer)} if odd is None else {"other": odd}
     if tree is None or type(tree) in (bool, int, str):
         return {"v": tree}
     if type(tree) is float:
@@ -92,6 +97,21 @@ def pack(tree: Any, buffer: Buffer) -> Any:
         return {"d": {key: pack(item, buffer) for key, item in tree.items()}}
     name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
     return {"alien" if isinstance(tree, torch.Tensor) else "other": name}
+
+
+def oddness(tensor: torch.Tensor) -> str | None:
+    """What keeps a plain tensor from being numbers in memory, as a noun; None where nothing does."""
+    if tensor.is_nested:
+        return "nested tensor"
+    if tensor.layout != torch.strided:
+        return f"tensor of layout {str(tensor.layout).removeprefix('torch.')}"
+    if tensor.device.type == "meta":
+        return "tensor on the meta device, which has no values"
+    if str(tensor.dtype).removeprefix("torch.") not in DTYPES:
+        return f"tensor of dtype {tensor.dtype}"
+    if tensor.numel() and tensor.untyped_storage().nbytes() < (_span(tensor) + tensor.storage_offset()) * tensor.element_size():
+        return "tensor whose memory was given back"
+    return None
 
 
 def is_sequence(tree: Any) -> bool:

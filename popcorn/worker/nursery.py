@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import HarnessFailure
+from popcorn.units import show_bytes
+from popcorn.worker.memory_watch import MemoryWatch
 from popcorn.worker.wire import Channel, Closed, Malformed, TimedOut
 
 OUTPUT_CAP_BYTES = 64 << 10
@@ -46,6 +48,13 @@ class DeadlinePassed(Exception):
         super().__init__(f"no answer in {seconds:g} s")
 
 
+class MemoryPassed(Exception):
+    """A child and its descendants held more memory than they may; all of them are dead now."""
+
+    def __init__(self, held_bytes: int, limit_bytes: int):
+        super().__init__(f"its processes held {show_bytes(held_bytes)} of memory, and {show_bytes(limit_bytes)} are allowed")
+
+
 class Child:
     """One forked child: ask it something, or end it. What it prints is kept, head and tail, and never believed.
 
@@ -55,16 +64,23 @@ class Child:
     def __init__(self, nursery: "Nursery", pid: int, channel: Channel, output_fd: int):
         self.pid = pid
         self.rests = False
+        self.readable = False
+        """Whether this process may read its memory, as its parent."""
         self.missing: tuple[str, ...] = ()
         self._nursery = nursery
         self._channel = channel
         self._output = _Output(output_fd)
+        self._memory: MemoryWatch | None = None
+
+    def limit_memory(self, limit_bytes: int) -> None:
+        """From now on the whole tree may hold this much more than it does, by the parent's watch; `ask` raises MemoryPassed else."""
+        self._memory = MemoryWatch(self.pid, limit_bytes, lambda: self._nursery.kill(self.pid))
 
     def ask(
         self, message: dict[str, Any], timeout_s: float, serve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     ) -> dict[str, Any]:
         """Send a command and wait for its answer. `serve` answers requests that the child makes meanwhile (builds); its time does not
-        count against the child. Raises ChildDied, DeadlinePassed; Malformed frames count as a death."""
+        count against the child. Raises ChildDied, DeadlinePassed, MemoryPassed; Malformed frames count as a death. HarnessFailure when the zygote is gone."""
         turn = secrets.token_hex(8)
         deadline = time.monotonic() + timeout_s
         try:
@@ -86,9 +102,13 @@ class Child:
             raise DeadlinePassed(timeout_s, self.output()) from None
         except (Closed, Malformed):
             status = self._nursery.wait(self.pid, 0.5)
+            if status is None and self._nursery.gone:
+                raise HarnessFailure(self._nursery.describe_end()) from None  # all children go with it: nothing of this one's doing
             if status is None:
                 self.kill()
                 status = self._nursery.wait(self.pid, 5.0)
+            if self._memory is not None and self._memory.held_bytes is not None:
+                raise MemoryPassed(self._memory.held_bytes, self._memory.limit_bytes) from None
             raise ChildDied(status, self.output()) from None
 
     def _signal(self, which: signal.Signals) -> None:
@@ -103,6 +123,8 @@ class Child:
 
     def kill(self) -> None:
         """Ends the child and every descendant; returns when it is gone."""
+        if self._memory is not None:
+            self._memory.stop()
         self._channel.close()
         self._nursery.kill(self.pid)
 
@@ -128,7 +150,7 @@ class Nursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
+            [sys.executable, "-P", "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
             pass_fds=[theirs.fileno()],
             env=scrubbed_environment(threads),
             stdin=subprocess.DEVNULL,
@@ -149,13 +171,27 @@ class Nursery:
             if not self._ready:
                 raise HarnessFailure(f"the zygote did not start: {self._errors.text().strip()[-2000:] or 'no output'}")
 
+    @property
+    def gone(self) -> bool:
+        """The zygote has ended: killed from outside, or by the kernel for want of memory. Its children went with it."""
+        return self._gone
+
+    def describe_end(self) -> str:
+        """How the zygote ended, with its last words."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        status = self._process.returncode
+        how = "still runs, deaf" if status is None else f"signal {-status}" if status < 0 else f"exit code {status}"
+        return f"the zygote is gone ({how}): {self._errors.text().strip()[-1000:] or 'it said nothing'}"
+
     def learn_compiling(self) -> None:
         """Let the zygote import torch.compile's machinery, so that every later child has it. Returns at once; forks wait for it."""
         self.wait_ready()
         with self._lock:
             if not self._compiles:
                 self._compiles = True
-                self._control.sendall(b"learn".ljust(64))
+                with contextlib.suppress(OSError):  # one that is gone is noticed where it is asked for a child
+                    self._control.sendall(b"learn".ljust(64))
 
     def fork(self, timeout_s: float = 60.0) -> Child:
         """A fresh child, ready to be told its role."""
@@ -169,13 +205,13 @@ class Nursery:
                 message = f"fork {job}".ljust(64).encode()
                 socket.send_fds(self._control, [message], [channel_theirs.fileno(), output_write])
         except OSError as error:
-            raise HarnessFailure(f"the zygote is gone: {error}") from error
+            raise HarnessFailure(f"{self.describe_end()} ({error})") from error
         finally:
             channel_theirs.close()
             os.close(output_write)
         with self._changed:
             if not self._changed.wait_for(lambda: job in self._forked or self._gone, timeout_s) or self._gone:
-                raise HarnessFailure("the zygote did not fork")
+                raise HarnessFailure(self.describe_end() if self._gone else f"the zygote did not fork in {timeout_s:g} s")
             pid = self._forked.pop(job)
         return Child(self, pid, Channel(channel_ours), output_read)
 

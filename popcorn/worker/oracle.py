@@ -4,20 +4,20 @@ No candidate code ever runs here; what a candidate returned arrives as bytes in 
 """
 
 import copy
+import functools
 import time
 import traceback
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from popcorn.errors import PopcornError
-from popcorn.schema.comparison import Errors
-from popcorn.verify.compare import compare, moved
+from popcorn.verify.compare import compare, limit_errors, moved
 from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
+from popcorn.worker.stacking import stacked
 from popcorn.worker.subject import TORCH_DTYPES, load_reference, seed_all, set_precision
 from popcorn.worker.trees import (
     dtype_of,
@@ -30,35 +30,11 @@ from popcorn.worker.trees import (
     storage_bytes,
     to_device,
 )
+from popcorn.worker.truth import Question, Truth
 
 _SLACK = 1 << 20
 _FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
 _EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "tf32": 2.0**-10, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-
-
-@dataclass
-class Truth:
-    """What is known about one set of inputs."""
-
-    truth: list[tuple[str, Any]]
-    reference: list[tuple[str, Any]]
-    known: bool = True
-    """False where `reference` has its form alone, and no errors of its own."""
-    sensitivity: dict[str, Errors] = field(default_factory=dict)
-    flips: dict[str, torch.Tensor] = field(default_factory=dict)
-    """Per exact output, the elements that change when the inputs are nudged further than rounding would, either way."""
-
-
-@dataclass
-class Question:
-    """The seeds and settings of one set of inputs: enough to make it again."""
-
-    dims: dict[str, int]
-    seed: int
-    init_seed: int
-    forward_seed: int
-    distribution: str
-    layout: str
 
 
 class Oracle:
@@ -179,9 +155,15 @@ class Oracle:
         }
 
     def do_contents(self, message: dict) -> dict:
-        """Fresh input sets for one timed block, one after another in the inbox."""
+        """Fresh input sets for one timed block, one after another in the inbox; as one tensor for each input where `stack` asks for it."""
         questions = [Question(**q) for q in message["questions"]]
         made = [self._inputs(question) for question in questions]
+        wide = stacked(made) if message.get("stack") and not self.gradient else None
+        if wide is not None:
+            self.inbox = self._grown(self.inbox, "in", size_of(wide))
+            assert self.inbox is not None
+            self.inbox.reset()
+            return {"stack": pack(wide, self.inbox), "inbox": self.inbox.address}
         cotangents, differentiable = [], []
         for inputs, question in zip(made, questions, strict=True):
             few, flags = self._cotangents_like(inputs, question)
@@ -220,7 +202,7 @@ class Oracle:
 
     def do_judge(self, message: dict) -> dict:
         """Compare what lies in the outbox with the current truth. The structure first, then the errors per output."""
-        return self._judge(message["trees"], message["floor"])
+        return self._judge(message["trees"], message["floor"], message.get("figures", True))
 
     def _judge(self, trees: list[Any], floor: float, figures: bool = True) -> dict[str, Any]:
         assert self.current is not None and self.outbox is not None
@@ -240,8 +222,12 @@ class Oracle:
                 continue
             second = again.get(path)
             second = second if isinstance(second, torch.Tensor) and second.shape == mine.shape and second.dtype == mine.dtype else None
-            sensitivity, flips = self.current.sensitivity.get(path), self.current.flips.get(path)
-            errors = compare(path, mine, second, truth, reference if self.current.known else None, sensitivity, floor, flips, figures)
+            errors = None if figures else limit_errors(path, mine, second, truth, floor)
+            if errors is None:
+                if self.current.condition is not None:
+                    self.current.condition()
+                sensitivity, flips = self.current.sensitivity.get(path), self.current.flips.get(path)
+                errors = compare(path, mine, second, truth, reference if self.current.known else None, sensitivity, floor, flips, figures)
             outputs.append(errors.model_dump())
         return {"structure": None, "outputs": outputs}
 
@@ -336,17 +322,24 @@ class Oracle:
         form = [(path, leaf.to(self._dtypes.get(path, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in wide]
         self.current = Truth(wide, reference or form, known=reference is not None)
         if conditioning and self._truth_dtype == torch.float64:
-            shifted = self._nudged(1, question, init_args, inputs, cotangents, differentiable)
-            for path, truth in wide:
-                if isinstance(truth, torch.Tensor) and truth.is_floating_point() and truth.numel():
-                    self.current.sensitivity[path] = moved(truth, shifted[path])
-            exact = [(path, t) for path, t in wide if isinstance(t, torch.Tensor) and not t.is_floating_point() and not t.is_complex()]
-            for way in (_FURTHER, -_FURTHER) if exact else ():
-                shifted = self._nudged(way, question, init_args, inputs, cotangents, differentiable)
-                for path, truth in exact:
-                    flipped = shifted[path] != truth
-                    self.current.flips[path] = self.current.flips[path] | flipped if path in self.current.flips else flipped
+            self.current.condition = functools.partial(
+                self._condition, self.current, question, init_args, inputs, cotangents, differentiable
+            )
         return None
+
+    def _condition(self, current: Truth, *asked: Any) -> None:
+        """How far rounding of the inputs alone moves the truth, once."""
+        current.condition = None
+        shifted = self._nudged(1, *asked)
+        for path, truth in current.truth:
+            if isinstance(truth, torch.Tensor) and truth.is_floating_point() and truth.numel():
+                current.sensitivity[path] = moved(truth, shifted[path])
+        exact = [(path, t) for path, t in current.truth if isinstance(t, torch.Tensor) and not t.is_floating_point() and not t.is_complex()]
+        for way in (_FURTHER, -_FURTHER) if exact else ():
+            shifted = self._nudged(way, *asked)
+            for path, truth in exact:
+                flipped = shifted[path] != truth
+                current.flips[path] = current.flips[path] | flipped if path in current.flips else flipped
 
     def _truth(
         self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool]

@@ -35,7 +35,7 @@ class Request(Frozen):
     """The Python file that declares a user's own op."""
     device: str = "auto"
     """`auto`, `cpu`, `cuda`, `cuda:1`."""
-    budget_s: float = 5.0
+    budget_s: float = 2.0
     """Seconds for taking turns; what comes before and after is extra."""
     timeout_s: float = 60.0
     """Longest that one command to the candidate may take."""

@@ -1,12 +1,13 @@
 """What a candidate's process may not do, asked of the Linux kernel without being root.
 
 Holds back: leaving the cores that it was given (seccomp), reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
-(seccomp, dropped capabilities), signalling processes outside (Landlock 6), unbounded files, processes and memory (rlimits).
+(seccomp, dropped capabilities), signalling processes outside (Landlock 6), other processes' limits and priorities (seccomp), siblings (seccomp), memory and queues that outlive
+it (System V's and POSIX's, seccomp), unbounded files, processes and memory (rlimits). On a CPU it connects to nobody: a socket of a service in the
+file system is no file to Landlock.
 Does not hold back: using the GPU beyond its turn, reading the machine's public files (/usr, /etc, /proc), timing side channels.
 `enter` returns what it could not get, so that `doctor` and the record can say so.
 """
 
-import contextlib
 import ctypes
 import os
 import platform
@@ -15,32 +16,31 @@ import struct
 import sys
 from pathlib import Path
 
+from popcorn.devices.landlock import landlock_abi as landlock_abi
+from popcorn.devices.landlock import restrict_files
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 4, 38, 22, 24
 _PR_SET_CHILD_SUBREAPER = 36
 
-# Landlock (include/uapi/linux/landlock.h)
-_LANDLOCK_CREATE, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT = 444, 445, 446
-_FS_EXECUTE, _FS_WRITE, _FS_READ, _FS_READ_DIR = 1, 2, 4, 8
-_FS_REST = 0x1FF0  # remove, make, …
-_FS_REFER, _FS_TRUNCATE = 1 << 13, 1 << 14
-_SCOPE_ABSTRACT_UNIX, _SCOPE_SIGNAL = 1, 2
-
-# socket; ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd, io_uring_setup (it opens sockets)
+# socket; ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd, io_uring_setup (it opens sockets);
+# shmget, semget, msgget, mq_open, add_key, request_key, keyctl (what they make is there when the process is gone)
 _SYSCALLS = {
-    "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323, 425)),
-    "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282, 425)),
+    "x86_64": (0xC000003E, 41, (101, 310, 311, 438, 321, 298, 165, 323, 425, 29, 64, 68, 240, 248, 249, 250)),
+    "aarch64": (0xC00000B7, 198, (117, 270, 271, 438, 280, 241, 40, 282, 425, 194, 190, 186, 180, 217, 218, 219)),
 }
+_CONNECT = {"x86_64": 42, "aarch64": 203}
+# prlimit64, sched_setscheduler, sched_setparam, sched_setattr: the process comes first, and 0 is the caller
+_OF_PROCESS = {"x86_64": (302, 144, 142, 314), "aarch64": (261, 119, 118, 274)}
+_SET_PRIORITY = {"x86_64": 141, "aarch64": 140}
 _SET_AFFINITY = {"x86_64": 203, "aarch64": 122}
+_CLONE, _CLONE3 = {"x86_64": 56, "aarch64": 220}, 435
+_CLONE_VM, _CLONE_VFORK, _CLONE_PARENT, _CLONE_THREAD = 0x100, 0x4000, 0x8000, 0x10000
+_ENOSYS = 38
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _X32 = 0x40000000  # numbers from here on are x86_64's second table
 _AF_UNIX = 1
-
-
-def landlock_abi() -> int:
-    """Version of Landlock that the kernel speaks; 0 when it has none."""
-    return max(0, _libc.syscall(_LANDLOCK_CREATE, None, 0, 1))
 
 
 def become_subreaper() -> None:
@@ -74,14 +74,17 @@ def limit_resources(memory_bytes: int | None, file_bytes: int, processes: int) -
         resource.setrlimit(which, (amount, amount) if hard == resource.RLIM_INFINITY or amount <= hard else (hard, hard))
 
 
-def enter(readable: list[Path], writable: list[Path], fence_network: bool = True, filled: list[Path] | None = None) -> list[str]:
-    """Closes the sandbox for good. In the folders of `filled`, files that are there may be written, and none made. Returns, as sentences, what this kernel could not give."""
+def enter(
+    readable: list[Path], writable: list[Path], fence_network: bool = True, filled: list[Path] | None = None, fence_services: bool = False
+) -> list[str]:
+    """Closes the sandbox for good. In the folders of `filled`, files that are there may be written, and none made; with `fence_services`
+    no socket of the file system can be connected to either. Returns, as sentences, what this kernel could not give."""
     missing = []
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _drop_capabilities()
-    if not _restrict_files(readable, writable, filled or []):
+    if not restrict_files(readable, writable, filled or []):
         missing.append("files are not fenced: this kernel has no Landlock (Linux 5.13 or newer has it)")
-    if fence_network and not _restrict_syscalls():
+    if fence_network and not _restrict_syscalls(fence_services):
         missing.append("the network is not fenced: this kernel refuses a seccomp filter")
     return missing
 
@@ -94,32 +97,7 @@ def _drop_capabilities() -> None:
     _libc.capset(header, struct.pack("<6I", 0, 0, 0, 0, 0, 0))
 
 
-def _restrict_files(readable: list[Path], writable: list[Path], filled: list[Path]) -> bool:
-    abi = landlock_abi()
-    if abi < 1:
-        return False
-    handled = _FS_EXECUTE | _FS_WRITE | _FS_READ | _FS_READ_DIR | _FS_REST
-    handled |= (_FS_REFER if abi >= 2 else 0) | (_FS_TRUNCATE if abi >= 3 else 0)
-    scoped = _SCOPE_ABSTRACT_UNIX | _SCOPE_SIGNAL if abi >= 6 else 0
-    attributes = struct.pack("<QQQ", handled, 0, scoped)[: 24 if abi >= 6 else 16 if abi >= 4 else 8]
-    ruleset = _libc.syscall(_LANDLOCK_CREATE, attributes, len(attributes), 0)
-    if ruleset < 0:
-        return False
-    granted = ((readable, _FS_EXECUTE | _FS_READ | _FS_READ_DIR), (writable, handled), (filled, _FS_READ | _FS_WRITE | _FS_READ_DIR))
-    for paths, rights in granted:
-        for path in paths:
-            with contextlib.suppress(OSError):
-                handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-                # a file takes only the rights that make sense for a file
-                allowed = rights if path.is_dir() else rights & (_FS_EXECUTE | _FS_WRITE | _FS_READ | (_FS_TRUNCATE if abi >= 3 else 0))
-                _libc.syscall(_LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed & handled, handle), 0)
-                os.close(handle)
-    restricted = _libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
-    os.close(ruleset)
-    return restricted
-
-
-def _restrict_syscalls() -> bool:
+def _restrict_syscalls(fence_services: bool = False) -> bool:
     known = _SYSCALLS.get(platform.machine())
     if known is None:
         return False
@@ -128,13 +106,33 @@ def _restrict_syscalls() -> bool:
     def op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
         return struct.pack("<HBBI", code, jump_true, jump_false, k)
 
-    load, equal, at_least, answer = 0x20, 0x15, 0x35, 0x06
+    load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, refuse = op(answer, 0x7FFF0000), op(answer, 0x00050001)  # EPERM
     # a call by another architecture's table (int 0x80) has other numbers, so none of them is allowed
     program = [op(load, 4), op(equal, arch, 1, 0), refuse, op(load, 0)]
     program += [op(at_least, _X32, 0, 1), refuse]
-    for number in denied:
+    for number in (*denied, *((_CONNECT[platform.machine()],) if fence_services else ())):
         program += [op(equal, number, 0, 1), refuse]
+    # another process's limits and scheduling, as a process of the same user could change them: refused where the process is not 0, the caller
+    pid, which, who = 16, 16, 24
+    for number in _OF_PROCESS[platform.machine()]:
+        program += [op(equal, number, 0, 4), op(load, pid), op(equal, 0, 1, 0), refuse, allow]
+    program += [
+        op(equal, _SET_PRIORITY[platform.machine()], 0, 6),
+        op(load, which),
+        op(equal, 0, 0, 3),
+        op(load, who),
+        op(equal, 0, 0, 1),
+        allow,
+        refuse,
+    ]
+    # no siblings, and no process that works in this one's memory without being a thread of it: nobody would count their time as this tree's.
+    # The flags of clone3 lie in memory, where a filter cannot see them; it is not there, so the C library takes clone
+    program += [op(equal, _CLONE3, 0, 1), op(answer, 0x00050000 | _ENOSYS)]
+    program += [
+        op(equal, _CLONE[platform.machine()], 0, 6), op(load, 16), op(any_bit, _CLONE_PARENT, 2, 0), op(any_bit, _CLONE_VM, 0, 2),
+        op(any_bit, _CLONE_THREAD | _CLONE_VFORK, 1, 0), refuse, allow,
+    ]  # fmt: skip
     # to leave the cores that both sides are pinned to: answered with success, since honest libraries pin threads, and not done
     program += [op(equal, _SET_AFFINITY[platform.machine()], 0, 1), op(answer, 0x00050000)]
     # socket(family, …): the family is the first argument (offset 16)

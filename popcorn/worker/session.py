@@ -5,6 +5,7 @@ import contextlib
 import json
 import secrets
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,12 +23,14 @@ from popcorn.toolchain.result import BuildResult
 from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
 from popcorn.worker.gate import refused, refused_build
-from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed
+from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
 from popcorn.worker.ranks import world_of
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit, derive, draw_secret
 
 Stage = str
+_MOST_BUILDS = 1000
+"""Builds of one candidate that a record tells of."""
 
 
 class Refused(Exception):
@@ -78,6 +81,8 @@ class Session:
         self.gradient = request.gradient == "grad"
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
+        self.building_s = 0.0
+        """Seconds that its load_inline calls have taken so far, all processes of this evaluation together."""
         self.answers: dict[str, Any] = {}
         self.passed: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
@@ -133,8 +138,10 @@ class Session:
             path.write_text(self.request.source)
         else:
             path = folder / Path(self.request.name).name
-        memory = None if self.bench.cuda else int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
-        child = self._keep(self.bench.start("candidate", folder, self.shared, self.private, memory))
+        memory = int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
+        child = self._keep(self.bench.start("candidate", folder, self.shared, self.private, None if self.bench.cuda else memory))
+        if self.bench.cuda:
+            child.limit_memory(memory)
         self.passed.update(dict.fromkeys(("own_process", "hidden_seeds", "resting", "turns", "parent_record", "limits", "typed_outcomes")))
         self.passed.update({} if child.missing else {"sandbox": None})
         self.remarks.update(dict.fromkeys(child.missing))
@@ -183,12 +190,20 @@ class Session:
             found = refused_build(plain) if self.request.static_gate else None
             if found is not None:
                 raise BadCandidate(found)
-            result = build_inline(plain, self.bench.builds, machine.compute_capability, self.request.build_timeout_s)
+            left_s = self.request.build_timeout_s - self.building_s
+            if left_s <= 0:
+                raise BadCandidate(f"its builds together took {self.building_s:.0f} s, and {self.request.build_timeout_s:g} s are allowed")
+            began = time.monotonic()
+            try:
+                result = build_inline(plain, self.bench.builds, machine.compute_capability, left_s)
+            finally:
+                self.building_s += time.monotonic() - began
             record, told = result.record(), answer(result)
         except Exception as error:  # whatever a request provokes in our driver of compilers is the request's doing
             reason = f"the build could not be made: {type(error).__name__}: {error}"[:500]
             record, told = Build(reason=reason), {"error": reason, "diagnostics": []}
-        self.builds.append(record)
+        if len(self.builds) < _MOST_BUILDS:
+            self.builds.append(record)
         self.answers[json.dumps(plain, sort_keys=True)] = told
         return told
 
@@ -235,6 +250,8 @@ class Session:
         """Ask the candidate's child. Whatever happens is the candidate's doing and becomes Refused; an answer of the wrong form too."""
         try:
             reply = child.ask(message, timeout_s or self.request.timeout_s, serve)
+        except MemoryPassed as error:
+            raise Refused("out_of_memory", f"at {message['do']!r} {error}", stage) from None
         except DeadlinePassed as error:
             raise Refused("timeout", f"{message['do']!r} did not end within {error.seconds:g} s", stage) from None
         except ChildDied as error:

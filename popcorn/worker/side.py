@@ -19,6 +19,8 @@ from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.flags import precision_flags, restore_precision, snapshot
 from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, pack, tensors_of, unpack
+from popcorn.worker.places import Places
+from popcorn.worker.stacking import slots_of
 from popcorn.worker.subject import CandidateFile, Subject, import_candidate, load_candidate, load_reference, set_precision
 from popcorn.worker.trees import describe, overlapping, packed_or_described, private_copy, same_values, stash
 
@@ -43,6 +45,7 @@ class Side:
         self.subject: Subject | None = None
         self.slots: list[tuple[list[Any], list[torch.Tensor]]] = []
         self.kept: list[Any] = []
+        self.places: Places | None = None
         self._buffers: dict[str, Buffer] = {}
         self._timer: Any = None
         self._flags = snapshot()
@@ -97,6 +100,7 @@ class Side:
             # the heap's pages are touched once, here: a call that gets fresh ones pays three times its own time for them, by luck alone
             self._grown = True
             torch.ones(min(_HEAP_BYTES, message["footprint"]) // 4 + 1)
+        self.places = None
         self.slots = []  # freed first: the new ones find the old ones' memory, and results their own, block after block
         self.slots = self._slots(message, private=True)
         self._synchronize()
@@ -134,6 +138,11 @@ class Side:
         reply["flags"] = self._changed_flags()
         return reply
 
+    def do_evict(self, message: dict) -> dict:
+        """Cold caches for whoever runs next on these cores: asked of the reference's side, which nobody can have patched."""
+        self._need_timer().evict()
+        return {}
+
     def do_first(self, message: dict) -> dict:
         """One call of slot 0, for what only a first call does."""
         subject = self._need_subject()
@@ -145,6 +154,8 @@ class Side:
     def do_block(self, message: dict) -> dict:
         """Time the slots in windows of `per_window` calls; keep a copy of each result. Seconds per call of each window."""
         subject, timer = self._need_subject(), self._need_timer()
+        if self.device.type == "cpu":
+            timer.evicted = message.get("evicted", False)
         per_window, planted_s = message["per_window"], message.get("planted_s") or 0.0
         torch.manual_seed(message["forward_seed"])
         calls = [functools.partial(subject.call, *slot) for slot in self.slots]
@@ -174,13 +185,18 @@ class Side:
 
     def do_attach(self, message: dict) -> dict:
         """Open the buffers that the next command uses."""
-        self._attach(message["inbox"], writable=False)
+        inbox = self._attach(message["inbox"], writable=False)
+        if self.device.type == "cpu":
+            inbox.flat.sum()  # the first touch of a page takes as long as reading it
         self._attach(message["outbox"], writable=True)
         return {}
 
     def do_batch(self, message: dict) -> dict:
-        """One call on each of some input sets, read where they lie, every result to the outbox: timed by the parent alone."""
+        """One call on each of some input sets, read where they lie, timed by the parent alone. Every result goes to the outbox, or stays where it
+        is for the parent to read there."""
         subject = self._need_subject()
+        if message["stay"]:
+            return self._batch_that_stays(subject, message)
         outbox = self._attach(message["outbox"], writable=True)
         outbox.reset()
         torch.manual_seed(message["forward_seed"])
@@ -193,6 +209,18 @@ class Side:
         trees = self._guard(run)
         self._synchronize()
         return {"trees": trees}
+
+    def _batch_that_stays(self, subject: Subject, message: dict) -> dict:
+        places = self.places = Places()  # the last batch's results are let go, so that the next find their memory
+        torch.manual_seed(message["forward_seed"])
+        slots = self._slots(message, private=False)
+
+        def run() -> None:
+            for slot in slots:
+                places.add(subject.call(*slot) if message["call"] else self.kept[0])
+
+        self._guard(run)
+        return places.told()
 
     def do_row(self, message: dict) -> dict:
         """`count` calls in a row over the last block's input sets; the last result alone goes to the outbox. Timed by the parent alone."""
@@ -276,6 +304,8 @@ class Side:
 
     def _slots(self, message: dict, private: bool) -> list[tuple[list[Any], list[torch.Tensor]]]:
         inbox = self._attach(message["inbox"], writable=False)
+        if "stack" in message:
+            return slots_of(unpack(message["stack"], inbox, private=False))
         slots = []
         for entry in message["sets"]:
             inputs = unpack(entry["inputs"], inbox, private=False)

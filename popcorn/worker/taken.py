@@ -14,6 +14,8 @@ from popcorn.worker.session import Session
 
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
 PLANT = 1.05
+JUDGED_SHARE = 0.1
+"""Of the results of timed calls, at least this share is judged."""
 MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
 """Bytes that the inputs and outputs of one block or batch may take."""
 

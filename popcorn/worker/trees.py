@@ -4,7 +4,8 @@ from typing import Any
 
 import torch
 
-from popcorn.worker.mailbox import Buffer, Full, copy_of, is_sequence, leaves, pack, tensors_of
+from popcorn.verify.compare import all_finite
+from popcorn.worker.mailbox import Buffer, Full, bare, copy_of, is_sequence, leaves, oddness, pack, tensors_of
 
 
 def to_device(tree: Any, device: torch.device) -> Any:
@@ -39,7 +40,7 @@ def plain_sizes(tree: Any) -> Any:
 
 
 def has_nonfinite(answer: list[tuple[str, Any]]) -> bool:
-    return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not bool(torch.isfinite(t).all()) for _, t in answer)
+    return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not all_finite(t) for _, t in answer)
 
 
 def shape_of(leaf: Any) -> list[int] | None:
@@ -94,8 +95,8 @@ def stash(old: Any, result: Any, aliens: list[str]) -> Any:
     if type(result) is torch.Tensor or type(result) is torch.nn.Parameter:
         fits = type(old) is torch.Tensor and old.shape == result.shape and old.dtype == result.dtype and old.device == result.device
         if fits:
-            return old.copy_(result.detach())
-        return result.detach().clone()
+            return old.copy_(bare(result))
+        return bare(result).clone()
     if isinstance(result, torch.Tensor):
         aliens.append(f"{type(result).__module__}.{type(result).__qualname__}"[:200])
         return None
@@ -133,12 +134,15 @@ def overlapping(tree: Any, other: Any) -> list[str]:
     """Paths of tensors in `tree` that share memory with a tensor of `other`."""
     ranges = []
     for tensor in tensors_of(other):
-        storage = tensor.untyped_storage()
+        if oddness(tensor) is not None:
+            continue
+        storage = bare(tensor).untyped_storage()
         if storage.nbytes():
             ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     found = []
     for path, leaf in leaves(tree, "out"):
-        if type(leaf) is torch.Tensor and leaf.untyped_storage().nbytes():
+        if type(leaf) is torch.Tensor and oddness(leaf) is None and leaf.untyped_storage().nbytes():
+            leaf = bare(leaf)
             start = leaf.untyped_storage().data_ptr()
             if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):
                 found.append(path)

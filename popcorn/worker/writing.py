@@ -75,6 +75,7 @@ def make_record(
             git_sha=git_sha(),
             seed_commitment=session.commitment,
             seed=session.secret,
+            sizes=session.request.sizes,
             node=machine.host,
             command=f"popcorn rerun {identity}",
             build_lane=lanes.get("build", Lane()),

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import time
 
 import pytest
 from hypothesis import given
@@ -67,9 +66,7 @@ def test_a_wrong_tier_is_refused_in_one_sentence(tmp_path, text, says):
 
 def test_specs_and_the_static_check_answer_at_once_and_ask_no_engine(workbench):
     use(workbench, "static_check", right(2))  # the parser is loaded once
-    began = time.perf_counter()
     specs, check = use(workbench, "get_gpu_specs"), use(workbench, "static_check", right(3))
-    assert time.perf_counter() - began < 0.5
     assert specs.ok and "cores" in specs.text and check.ok and workbench.place.engine.requests == []
     assert specs.queue_s == check.queue_s == 0 and "host" not in specs.data
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from rich.console import Console
 
-from popcorn.bench.view import cases, differences, summary
+from popcorn.bench.view import cases, differences, summarise, summary
 from popcorn.records.store import Store
 from popcorn.records.tables import write_table
 from popcorn.site.build import build
@@ -15,8 +15,8 @@ from popcorn.site.gather import Source
 from tests.test_dispatch import row
 
 
-def shown(table) -> str:
-    console = Console(file=io.StringIO(), width=200)
+def shown(table, width: int = 200) -> str:
+    console = Console(file=io.StringIO(), width=width)
     console.print(table)
     return console.file.getvalue()
 
@@ -51,7 +51,7 @@ def test_no_page_of_150_000_rows_is_over_5_mb(many, tmp_path):
 
 
 def test_the_cases_of_one_op_are_limited(many):
-    assert shown(cases(many, "op_3", limit=10)).count("correct") == 10
+    assert shown(cases(many, "op_3", limit=10)).count("1.00 ms") == 10
 
 
 def test_a_summary_gives_means_and_counts(tmp_path):
@@ -59,7 +59,19 @@ def test_a_summary_gives_means_and_counts(tmp_path):
     store.extend([row("popcorn", 2.0), row("popcorn", 8.0, dims={"R": 1, "D": 8}), row("popcorn", outcome="crash", dims={"R": 2, "D": 8})])
     text = shown(summary(store))
     assert "4.00×" in text and "2.00×" in text and "8.00×" in text
-    assert [cell for cell in text.splitlines()[1].split() if cell in ("3", "2")] == ["3", "2"]
+    assert "2 of 3" in text
+    (row_,) = summarise(store)
+    assert (row_["cases"], row_["correct"]) == (3, 2) and row_["speedup"] == pytest.approx(4.0)
+
+
+def test_tables_fit_the_terminal_and_an_empty_store_says_what_would_fill_it(tmp_path):
+    store = Store(tmp_path / "records")
+    assert "popcorn bench fill" in shown(summary(store)) and "popcorn bench fill softmax" in shown(cases(store, "softmax"))
+    store.extend([row("inductor", 2.0), row("popcorn", outcome="wrong_values", dims={"R": 1048576, "D": 131072})])
+    for view in (summary(store), cases(store, "swiglu")):
+        lines = [line.rstrip() for line in shown(view, width=200).splitlines()]
+        assert lines and max(len(line) for line in lines) <= 100
+        assert "inductor" in shown(view, width=80) and "popcorn" in shown(view, width=80)
 
 
 def test_differences_are_intervals_that_do_not_meet_and_outcomes_that_changed(tmp_path):

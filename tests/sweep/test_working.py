@@ -1,5 +1,6 @@
 """A local sweep with a pretended judge: done once, retried by kind and cap, drained and let go, refused with a reason; the commands around it."""
 
+import contextlib
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from popcorn.agents.journal import read_runs
 from popcorn.cli.main import app
 from popcorn.errors import BadSweep
 from popcorn.records.store import Store
+from popcorn.schema.record import Record
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder, find_sweep
 from popcorn.sweep.matrix import make_matrix
@@ -24,6 +27,7 @@ from popcorn.sweep.places import UNFIT_IN_A_ROW, Gate, control
 from popcorn.sweep.plan import make_plan
 from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
+from popcorn.worker.request import Request
 from tests.made_records import make_measurement, make_record, make_timing
 from tests.sweep.pretend import PretendEngine, open_pretend
 
@@ -40,6 +44,17 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("INSPECT_DISPLAY", "none")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "cache"
+
+
+def wait_for(true: Callable[[], object], seconds: float = 90) -> None:
+    """Until it is true; a file that is not there yet or half written is not true yet."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError, ValueError):
+            if true():
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"not true within {seconds:g} s")
 
 
 def sweep(**changes):
@@ -105,43 +120,51 @@ def test_a_job_that_cannot_be_done_here_says_why_and_waits_for_another_machine(c
 
 def test_ctrl_c_drains_and_a_second_one_lets_go(cache, tmp_path):
     code = """
-import os
-os.environ["PRETEND_S"] = "3.0"
 from tests.sweep.test_working import SMALL, open_pretend, make_matrix, prepare, run_here
 session = run_here(prepare(make_matrix({**SMALL, "agents_per_gpu": 1, "repeats": 3}, "small")), open_pretend)
 print("ended", session.stopping, session.counts["done"])
 """
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    for signals, expected in ((1, "drain"), (2, "now")):
+    folder = cache / "sweeps" / "small"
+    for seconds, signals, expected in (("3.0", 1, "drain"), ("10.0", 2, "now")):
+        for name in ("status/0.json", "log.txt"):
+            (folder / name).unlink(missing_ok=True)
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "PRETEND_S": seconds}
         started = subprocess.Popen(
             [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        status = cache / "sweeps" / "small" / "status" / "0.json"
-        status.unlink(missing_ok=True)
-        until = time.monotonic() + 40
-        while not (status.exists() and json.loads(status.read_text())["active"]) and time.monotonic() < until:
-            time.sleep(0.05)
-        for _ in range(signals):
+        wait_for(lambda: json.loads((folder / "status" / "0.json").read_text())["active"])
+        started.send_signal(signal.SIGINT)
+        if signals > 1:
+            wait_for(lambda: "drains: a signal" in (folder / "log.txt").read_text())
             started.send_signal(signal.SIGINT)
-            time.sleep(0.2)
-        out, err = started.communicate(timeout=40)
+        out, err = started.communicate(timeout=90)
         assert f"ended {expected}" in out, err[-1500:]
     assert sweep_facts(find_sweep())["state"] == "stopped"
 
 
-def test_a_folder_s_stop_is_heard_and_two_processes_do_not_work_on_one_sweep(cache):
+def test_a_folder_s_stop_is_heard_and_two_processes_do_not_work_on_one_sweep(cache, monkeypatch):
     folder = prepare(make_matrix({**SMALL, "repeats": 20, "agents_per_gpu": 1}, "small"))
+    drained = threading.Event()
     other: list[str] = []
+    judge = PretendEngine._judge
+
+    def slow(self: PretendEngine, request: Request) -> Record:
+        if drained.wait(120):
+            time.sleep(0.3)
+        return judge(self, request)
 
     def meddle() -> None:
-        while not (folder.path / "status" / "0.json").exists():
-            time.sleep(0.02)
         try:
+            while not (folder.path / "status" / "0.json").exists():
+                time.sleep(0.02)
             run_here(SweepFolder(folder.path), open_pretend)
         except BadSweep as error:
             other.append(str(error))
-        folder.drain()
+        finally:
+            folder.drain()
+            drained.set()
 
+    monkeypatch.setattr(PretendEngine, "_judge", slow)
     meddling = threading.Thread(target=meddle)
     meddling.start()
     session = run_here(folder, open_pretend)

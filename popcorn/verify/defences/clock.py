@@ -2,13 +2,14 @@
 
 Catches: patched clocks, events, timers and statistics (6, 7, 8), work hidden before or after the window (1, 2, 49), impossible times (56), more
 calls in a burst than fit (48). A batch of fresh inputs runs from the moment they can be read to the moment when every output lies in the parent's
-hands. Timed by the parent (on a CPU by the kernel's account of its processes), it cannot take longer than the claimed time and a measured
+hands, or on a CPU in the memory of the stopped process, where the parent reads it. Timed by the parent (on a CPU by the kernel's account of its processes), it cannot take longer than the claimed time and a measured
 overhead allow: inputs read once and results handed over, on the reference's side.
 Where the two disagree the process is asked again, in pairs with the parent's own timing (worker/disputed.py): a false clock shows in every pair,
 a busy machine does not; what is not confirmed then counts as long as the parent found it, so that nobody gains by a doubt.
 On a GPU a call that the host issues more slowly than the device works would hide the device's time behind the host's: there the driver's own
 account of a burst says how long the device was busy.
-Does not catch: a claim within 1.3 × the truth plus 0.15 × the batch's overhead; twice that for such a call on a GPU.
+Does not catch: on a CPU a claim within 1.15 × the truth (up to 1.3 × it counts as found, and accuses nobody) plus 0.15 × the batch's overhead; on a
+GPU within 1.3 ×, twice that for such a call.
 """
 
 import math
@@ -20,6 +21,8 @@ BY = "check"
 ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.row, popcorn.worker.disputed, popcorn.worker.counting"
 
 SLACK = 1.3
+FIRM = 1.15
+"""Where nothing is handed over a batch is as exact as a window: a claim beyond this counts as long as the parent found it, and accuses nobody."""
 OVERHEAD_SLACK = 1.15
 _LOOP_S = 2e-6
 """The loop around a call in a row, generously."""
@@ -27,15 +30,17 @@ _GAP_S = 2e-6
 """Between two kernels of one call the driver counts the device as busy."""
 _STUDENT = (318.3, 22.33, 10.21, 7.173, 5.893, 5.208, 4.785)
 """Student's t that is passed once in a thousand, for 2, 3, … 8 values."""
-_STEP_S = 1e-3
+STEP_S = 1e-3
 """A reply takes this long to arrive on a busy machine."""
+PRESENT_STEP_S = 3e-4
+"""The same where the quickest of several counts and nothing is handed over with it."""
 
 
 def find(block: tuple[float, float] | None = None, times: object = None, most: int = 0) -> Finding | None:
     """`block` is (claimed, parent's) seconds of one block; `times` the values reported, at most `most` of them."""
     if block is not None:
         claimed_s, wall_s = block
-        if claimed_s > wall_s * 1.05 + _STEP_S:
+        if claimed_s > wall_s * 1.05 + STEP_S:
             return Finding("cheated", f"the block took {wall_s:.6f} s by the parent's clock and claims {claimed_s:.6f} s")
         return None
     if isinstance(times, list) and 1 <= len(times) <= most and all(type(t) in (int, float) and 0 < t < 1e6 for t in times):
@@ -44,8 +49,9 @@ def find(block: tuple[float, float] | None = None, times: object = None, most: i
 
 
 def find_in_batch(
-    mine_s: float, claimed_s: float, overhead_s: float, calls: int, reference: tuple[float, float] | None = None
-) -> Finding | None:
+    mine_s: float, claimed_s: float, overhead_s: float, calls: int, reference: tuple[float, float] | None = None, step_s: float = STEP_S,
+    slack: float = SLACK,
+) -> Finding | None:  # fmt: skip
     """Seconds a call of a batch by the parent, as claimed, and what a batch costs without its calls.
 
     `reference` is (parent's, claimed) seconds a call of the reference's own batch: in a batch a call finds colder caches than in a window, and
@@ -56,15 +62,15 @@ def find_in_batch(
         theirs_s, own_s = reference
         extra_s = max(0.0, theirs_s - overhead_s - own_s)
         factor = max(1.0, (theirs_s - overhead_s) / own_s)
-    if mine_s <= max(claimed_s * factor, claimed_s + extra_s) * SLACK + batch_slack_s(overhead_s, calls):
+    if mine_s <= max(claimed_s * factor, claimed_s + extra_s) * slack + batch_slack_s(overhead_s, calls, step_s):
         return None
     text = f"{max(0.0, mine_s - overhead_s):.3g} s a call by the parent's clock, {claimed_s:.3g} s by the candidate's process"
     return Finding("cheated", text)
 
 
-def batch_slack_s(overhead_s: float, calls: int) -> float:
-    """Seconds a call that a batch may take beside its calls."""
-    return overhead_s * OVERHEAD_SLACK + _LOOP_S + _STEP_S / calls
+def batch_slack_s(overhead_s: float, calls: int, step_s: float = STEP_S) -> float:
+    """Seconds a call that a batch may take beside its calls; the loop around them is in `overhead_s`."""
+    return overhead_s * OVERHEAD_SLACK + step_s / calls
 
 
 def find_in_row(mine_s: float, claimed_s: float) -> Finding | None:

@@ -61,7 +61,10 @@ class _Reader:
                     if alias.name.partition(".")[0] == "popcorn":
                         yield remark("harness", node.lineno, alias.name)
             case ast.ImportFrom():
-                if (node.module or "").partition(".")[0] == "popcorn":
+                sizes = node.module == "popcorn.suites.jitter" and all(
+                    alias.name == "Dim" for alias in node.names
+                )  # as a problem's file has it
+                if (node.module or "").partition(".")[0] == "popcorn" and not sizes:
                     yield remark("harness", node.lineno, node.module or "")
             case ast.Call():
                 name = self._dotted(node.func)

@@ -1,0 +1,6 @@
+"""`python -m popcorn`: the same as the command `popcorn`."""
+
+from popcorn.cli.main import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,101 @@
+"""Results read out of a candidate's memory at the moment of its answer, by the parent. Free of torch; Linux.
+
+A result that lies where its process says, while the kernel holds that process still, was computed before the answer: nothing has to be handed
+over, so nothing but the calls is timed, and nothing can be made when somebody looks. Pages that would be filled when they are touched give none.
+"""
+
+import ctypes
+import os
+from typing import Any
+
+ITEM_BYTES = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "complex64": 8, "complex128": 16,
+    "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
+    "float8_e4m3fn": 1, "float8_e5m2": 1,
+}  # fmt: skip
+ALIGN = 256
+"""As in worker/mailbox.py."""
+_MOST_DIMENSIONS = 64
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Absent(Exception):
+    """There is nothing to read where a result should lie; the sentence says what was found."""
+
+
+class _Span(ctypes.Structure):
+    _fields_ = [("start", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+def read_memory(pid: int, address: int, size: int) -> bytearray:
+    """Bytes of another process. Raises Absent where they cannot be read."""
+    into = bytearray(size)
+    here, done = (ctypes.c_char * size).from_buffer(into), 0
+    while done < size:
+        mine, theirs = _Span(ctypes.addressof(here) + done, size - done), _Span(address + done, size - done)
+        count = _libc.process_vm_readv(pid, ctypes.byref(mine), 1, ctypes.byref(theirs), 1, 0)
+        if count <= 0:
+            raise Absent(f"its memory cannot be read ({os.strerror(ctypes.get_errno())})")
+        done += count
+    return into
+
+
+def readable(pid: int) -> bool:
+    """Whether this process may read that one's memory here (a hardened kernel forbids it even for one's own)."""
+    try:
+        with open(f"/proc/{pid}/maps") as maps:  # noqa: PTH123 - a file of the kernel's
+            start = int(maps.readline().partition("-")[0], 16)
+        read_memory(pid, start, 1)
+    except (OSError, ValueError, Absent):
+        return False
+    return True
+
+
+def fetch(pid: int, told: dict[str, Any], index: int, outbox: int, size: int, used: int) -> tuple[Any, int]:
+    """The result of call `index` as a packed tree, its bytes written to the file `outbox` of `size` bytes from `used` on; and the bytes used then.
+
+    `told` is what worker/places.py said: the tree, the forms, and a row of (form, address) pairs a call. None of it is believed: Absent says what
+    is wrong with it.
+    """
+    try:
+        row, forms = told["places"][index], told["forms"]
+        pairs = list(zip(row[::2], row[1::2], strict=True))
+        specs = []
+        for form, address in pairs:
+            dtype, shape, stride = forms[form]
+            span = _span(shape, stride) * ITEM_BYTES[dtype]
+            start = -(-used // ALIGN) * ALIGN
+            if start + span > size:
+                return {"large": {"dtype": dtype, "shape": shape}}, used
+            if span:
+                os.pwrite(outbox, read_memory(pid, address, span), start)
+            specs.append({"dtype": dtype, "shape": shape, "stride": stride, "at": start})
+            used = start + span
+        return _filled(told["tree"], specs, 0), used
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError, ctypes.ArgumentError, OverflowError) as error:
+        raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
+
+
+def _span(shape: list[int], stride: list[int]) -> int:
+    """Elements from the first to the last that the strides reach."""
+    if (
+        len(shape) != len(stride)
+        or len(shape) > _MOST_DIMENSIONS
+        or not all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, *stride))
+    ):
+        raise ValueError("impossible sizes")
+    return 0 if 0 in shape else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def _filled(tree: Any, specs: list[dict[str, Any]], depth: int) -> Any:
+    """The tree with its `{"t": number}` replaced by descriptions."""
+    if not isinstance(tree, dict) or len(tree) != 1 or depth > 40:
+        raise ValueError("not a tree")
+    ((kind, value),) = tree.items()
+    if kind == "t":
+        return {"t": specs[value]}
+    if kind in ("l", "u"):
+        return {kind: [_filled(item, specs, depth + 1) for item in value]}
+    if kind == "d":
+        return {"d": {str(key): _filled(item, specs, depth + 1) for key, item in value.items()}}
+    return tree
