@@ -15,6 +15,7 @@ from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.triton_cache import private_caches
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
+from popcorn.worker.presence import readable
 
 _SHARED_MEMORY = Path("/dev/shm")
 _DEFAULT_CACHE_BYTES = 32 << 20

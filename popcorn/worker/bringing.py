@@ -83,7 +83,7 @@ def _try(problem: Problem, bench: Bench, budget: int, tensors: tuple[str, ...] =
     size = "full" if bench.cuda else "cpu"
     stage, remarks = "import", []
     with bench.start(
-        "stranger", bench.new_folder("stranger"), shared, memory_bytes=None if bench.cuda else budget, readable=tensors
+        "stranger", bench.new_folder("stranger"), shared, memory_bytes=None if bench.cuda else budget, may_read=tensors
     ) as child:
         try:
             opening = {"problem": problem.model_dump(), "size": size, "precision": "float32", "gradient": False}
