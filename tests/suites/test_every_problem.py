@@ -156,19 +156,20 @@ def test_declared_bytes_are_those_of_inputs_weights_and_outputs(problem_id: str)
     declared = one.min_bytes(dims, 4)
     assert declared is not None and 0 < declared <= moved * 1.001
     assert told.bytes_why or declared >= 0.9 * moved
-    # half as wide floats halve all but the integers
-    assert told.bytes_why or one.min_bytes(dims, 2) == pytest.approx((declared + integers) / 2, rel=0.01)
+    # half as wide floats halve all but the integers; integers that the model holds may be read or not
+    held = sum(one.numel() * one.element_size() for one in model.buffers() if not one.is_floating_point())
+    half = one.min_bytes(dims, 2)
+    assert told.bytes_why or 0.99 * (declared + integers) / 2 <= half <= 1.01 * (declared + integers + held) / 2
 
 
 def counted(model: Any, inputs: list[Any]) -> tuple[int, int]:
-    """Bytes of inputs, outputs and the weights that the outputs need; those of integers among them."""
+    """Bytes of inputs, outputs and the weights that the outputs need; those of integers among inputs and outputs."""
     with torch.no_grad():
         outputs = leaves(model(*inputs))
         weights = weight_bytes(model, lambda: leaves(model(*inputs)))
     tensors = [*inputs, *outputs]
     whole = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-    buffers = [one for one in model.buffers() if not one.is_floating_point()]
-    return whole + weights, sum(one.numel() * one.element_size() for one in [*tensors, *buffers] if not one.is_floating_point())
+    return whole + weights, sum(one.numel() * one.element_size() for one in tensors if not one.is_floating_point())
 
 
 @sampled
