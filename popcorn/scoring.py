@@ -186,6 +186,10 @@ class Standing:
     """In all; None when no attempt tells."""
     cost_usd: float | None
     gpu_s: float | None
+    repeats: int = 1
+    """Fewest judged repeats of a problem that it tried."""
+    pass_at_repeats: float | None = None
+    """pass@k at k = `repeats`, mean over planned problems; None with one repeat, where it is `correct_rate`."""
 
 
 def standings(attempts: Sequence[Attempt], planned: Mapping[tuple[str, int], int] | None = None) -> list[Standing]:
@@ -248,11 +252,12 @@ def _standing(
     typical = [median(values) for values in speedups.values()]
     rate = sum(sum(ended) / len(ended) for ended in tried.values()) / planned if planned else None
     fit = [one for one in some if one.correct]
+    repeats = min((len(ended) for ended in tried.values()), default=0)
     return Standing(
         *key, *who, rank, pareto, problems, planned, modes, rate, fast_p(some, planned),
         _median(typical), geometric_mean(typical, planned), _median(one.sol for one in fit),
         _median(one.energy_ratio for one in fit), _total(one.tokens for one in some), _total(one.cost_usd for one in some),
-        _total(one.gpu_s for one in some),
+        _total(one.gpu_s for one in some), repeats, mean_pass_at_k(some, planned, repeats) if repeats > 1 else None,
     )  # fmt: skip
 
 

@@ -82,6 +82,15 @@ def test_pass_at_k_counts_missing_problems_as_failed_and_not_our_own_faults():
     assert mean_pass_at_k(some, planned=2, k=3) is None
 
 
+def test_a_standing_tells_pass_at_its_fewest_repeats_and_nothing_with_one():
+    twice = [attempt(repeat=i, mode=mode) for i, mode in enumerate(["correct", "wrong"])]
+    thrice = [attempt("popcorn/L1/2", repeat=i, mode=mode) for i, mode in enumerate(["wrong", "wrong", "correct"])]
+    (row,) = standings([*twice, *thrice])
+    assert (row.repeats, row.pass_at_repeats) == (2, pytest.approx((1 + 2 / 3) / 2))
+    (once,) = standings([attempt()])
+    assert (once.repeats, once.pass_at_repeats) == (1, None)
+
+
 def test_no_rate_grows_because_something_failed_to_run():
     some = [attempt(f"popcorn/L1/{i}", mode) for i, mode in enumerate(("correct", "wrong", "cheat", "timeout", "infrastructure"))]
     counts = failure_modes(some, planned=7)

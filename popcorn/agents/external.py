@@ -15,6 +15,8 @@ from popcorn.agents.prompts import reference_shown
 from popcorn.agents.tools.answer import Answer
 from popcorn.agents.tools.registry import find_tool, tools
 from popcorn.agents.workbench import MAX_KERNEL_BYTES, Workbench
+from popcorn.errors import BadAgent
+from popcorn.records.runs import write_run
 from popcorn.schema.run import Run, ToolCall, Turn
 
 SUFFIXES = (".c", ".cpp", ".cc", ".cu", ".py")
@@ -67,15 +69,18 @@ class External:
             update |= {"candidate": kept.source, "record_id": kept.record_id, "outcome": kept.outcome, "speedup": kept.speedup}
         self.run = Run.model_validate((self.run.model_copy(update=update)).model_dump())
         self.journal.add("turn", index=turn.index, turn=turn.model_dump(mode="json"))
-        self.journal.keep(self.run)
+        write_run(self.run, self.journal.folder.parent)
 
 
 async def watch(
-    external: External, folder: Path, told: Callable[[Path, Answer], None], stop: Callable[[], bool], every_s: float = 0.5
-) -> None:
-    """Judge every new text of a kernel file in a folder, in the order seen, until `stop` says so. A file is read once it has rested for a look."""
+    external: External, folder: Path, told: Callable[[Path, Answer], None], stop: Callable[[], bool], every_s: float = 0.5,
+    left_out: Callable[[Path, str], None] = lambda *_: None,
+) -> None:  # fmt: skip
+    """Judge every new text of a kernel file in a folder, in the order seen, until `stop` says so. A file is read once it has rested for a look.
+    `left_out` is told of a file that is not judged and why, once for each of its states."""
     seen: set[str] = set()
     sizes: dict[Path, tuple[int, int]] = {}
+    refused: set[tuple[Path, tuple[int, int]]] = set()
     while not stop():
         for path in list(_kernels(folder)):
             try:
@@ -86,9 +91,15 @@ async def watch(
             if sizes.get(path) != now:
                 sizes[path] = now
                 continue
-            text = _read(path, state.st_size)
+            try:
+                text = _read(path, state.st_size)
+            except BadAgent as error:
+                if (path, now) not in refused:
+                    refused.add((path, now))
+                    left_out(path, str(error))
+                continue
             key = hashlib.sha256(f"{path.name}\0{text}".encode()).hexdigest()
-            if text is not None and key not in seen:
+            if key not in seen:
                 seen.add(key)
                 told(path, await external.use("submit_kernel" if path.stem == "final" else "profile_kernel", text))
         await asyncio.sleep(every_s)
@@ -101,13 +112,18 @@ def _kernels(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _read(path: Path, size: int) -> str | None:
-    if size > MAX_KERNEL_BYTES or size == 0:
-        return None
+def _read(path: Path, size: int) -> str:
+    """The file's text. Raises BadAgent where it is no kernel that can be judged."""
+    if size == 0:
+        raise BadAgent(f"{path.name} is empty; it is judged when it holds a kernel.")
+    if size > MAX_KERNEL_BYTES:
+        raise BadAgent(f"{path.name} has {size:,} bytes, at most {MAX_KERNEL_BYTES:,} are judged; write a smaller kernel.")
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
+    except UnicodeDecodeError as error:
+        raise BadAgent(f"{path.name} is not UTF-8 (byte {error.start}); save it as UTF-8.") from None
+    except OSError as error:
+        raise BadAgent(f"{path.name} cannot be read ({error.strerror}).") from None
 
 
 def _now() -> str:

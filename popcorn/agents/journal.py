@@ -1,11 +1,10 @@
 """Journal: what happened in one run, a line the moment it is known. After a crash the run is read back from it and goes on.
 
 <runs>/<run id>/journal.jsonl   open · output (the model's answer, before any tool runs) · call (a tool's answer) · turn · end
-<runs>/<run id>/run.json        the Run as of the last whole turn, for whoever wants to read along
+<runs>/<run id>/run.json        the Run as of the last whole turn, for whoever wants to read along; written by popcorn.records.runs
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,6 @@ class Journal:
                 return line
         return None
 
-    def keep(self, run: Run) -> None:
-        """Replace run.json, whole or not at all."""
-        aside = self.folder / f"run.json.{os.getpid()}.part"
-        aside.write_text(run.model_dump_json(indent=1))
-        aside.replace(self.folder / "run.json")
-
     def finished(self) -> Run | None:
         """The run, when it ended."""
         end = self.find("end")
@@ -65,15 +58,3 @@ class Journal:
 def _broken_off(line: dict[str, Any]) -> bool:
     run = line.get("run")
     return line.get("kind") == "end" and isinstance(run, dict) and run.get("ended_by") == "error"
-
-
-def read_run(folder: Path) -> Run | None:
-    """The run of a folder as it stands: finished, or as of its last whole turn."""
-    path = folder / "run.json"
-    return Run.model_validate_json(path.read_text(encoding="utf-8")) if path.is_file() else None
-
-
-def read_runs(folder: Path) -> list[Run]:
-    """Every run under a folder, by start."""
-    found = [run for path in sorted(folder.glob("*/run.json")) if (run := read_run(path.parent)) is not None]
-    return sorted(found, key=lambda run: run.started or "")

@@ -1,13 +1,15 @@
 """Prompts: templates of prompts/, rendered strictly. What is rendered is stored with the run; hidden sizes and seeds are in no template."""
 
 import functools
+import hashlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popcorn.agents.budget import Budget
 from popcorn.agents.place import Place
 from popcorn.agents.tiers import Tier
-from popcorn.agents.tools.registry import find_tool
+from popcorn.agents.tools.registry import find_tool, tools
 from popcorn.agents.workbench import Settings
 from popcorn.suites.problems import Problem, facts, statement
 from popcorn.verify.judge import FLOORS
@@ -33,10 +35,18 @@ def render(name: str, **values: object) -> str:
     return _environment().get_template(f"{name}.jinja").render(**values).strip() + "\n"
 
 
+@functools.cache
+def wording() -> str:
+    """16 hex digits of every template and of what each tool says of itself: a model that was asked in other words was asked something else. The
+    problem's own text has a hash of its own; what a machine says of itself is left out, since a run goes on after its driver was updated."""
+    texts = {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in sorted(FOLDER.rglob("*.jinja"))}
+    spoken = {name: [tool.summary, tool.takes_kernel] for name, tool in tools().items()}
+    return hashlib.sha256(json.dumps([texts, spoken], sort_keys=True).encode()).hexdigest()[:16]
+
+
 def write_system(tier: Tier, budget: Budget) -> str:
     """Who the model is here, what tools it has, how long it may go on."""
-    tools = [find_tool(name) for name in tier.tools]
-    return render("system", tools=tools, budget=budget)
+    return render("system", tools=[find_tool(name) for name in tier.tools], budget=budget)
 
 
 def write_task(problem: Problem, settings: Settings, place: Place) -> str:

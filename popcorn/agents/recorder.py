@@ -14,12 +14,14 @@ from popcorn import __version__
 from popcorn.agents.budget import Budget, Ended, Spent
 from popcorn.agents.journal import Journal
 from popcorn.agents.models import Row
+from popcorn.agents.prompts import wording
 from popcorn.agents.spoken import Said, add, reasoning_of, slim, text_of, tokens_of
 from popcorn.agents.tiers import Tier
 from popcorn.agents.tools.answer import Answer
 from popcorn.agents.tools.registry import find_tool, tools
 from popcorn.agents.workbench import Kept, Workbench
 from popcorn.errors import BadAgent
+from popcorn.records.runs import write_run
 from popcorn.schema.run import Run, Tokens, ToolCall, Turn
 
 Observer = Callable[[str, "Recorder"], None]
@@ -27,10 +29,10 @@ Observer = Callable[[str, "Recorder"], None]
 
 
 def run_id(workbench: Workbench, model: str, tier: Tier, budget: Budget, repeat: int, salt: str = "") -> str:
-    """16 hex digits: the same question asked by the same command has the same id, so that it can go on where it stopped."""
+    """16 hex digits: the same question in the same words asked by the same command has the same id, so that it can go on where it stopped."""
     settings = workbench.settings
     parts = [
-        workbench.problem.id, workbench.problem.hash, model, tier.model_dump(), vars(budget), vars(settings), repeat, workbench.place.machine().device_id, salt,
+        workbench.problem.id, workbench.problem.hash, model, tier.model_dump(), vars(budget), vars(settings), repeat, workbench.place.machine().device_id, salt, wording(),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -52,7 +54,7 @@ class Recorder:
         self.ended: Run | None = self.journal.finished()
         if not opened:
             self.journal.add("open", run=self.run.model_dump(mode="json"))
-            self.journal.keep(self.run)
+            write_run(self.run, self.journal.folder.parent)
         self.observe("open", self)
 
     # -- asking the model ------------------------------------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ class Recorder:
                 "cost_usd": spent.cost_usd if known else None, "wall_s": spent.wall_s, "truncated": run.truncated or truncated,
             }
         )  # fmt: skip
-        self.journal.keep(self.run)
+        write_run(self.run, self.journal.folder.parent)
         self.observe("turn", self)
 
     # -- the end ---------------------------------------------------------------------------------------------------------------------
@@ -148,7 +150,7 @@ class Recorder:
         )  # fmt: skip
         self.run = Run.model_validate(self.run.model_dump())
         self.journal.add("end", run=self.run.model_dump(mode="json"))
-        self.journal.keep(self.run)
+        write_run(self.run, self.journal.folder.parent)
         self.ended = self.run
         self.observe("end", self)
         return self.run

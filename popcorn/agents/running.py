@@ -7,7 +7,6 @@ from inspect_ai import eval_async
 from inspect_ai.util._display import init_display_type
 
 from popcorn.agents.budget import Budget
-from popcorn.agents.journal import read_run
 from popcorn.agents.models import Row, open_model
 from popcorn.agents.place import Place, runs_folder
 from popcorn.agents.recorder import Observer, run_id
@@ -15,6 +14,7 @@ from popcorn.agents.task import language_here, make_task
 from popcorn.agents.tiers import Tier
 from popcorn.agents.workbench import Settings, Workbench
 from popcorn.errors import BadAgent
+from popcorn.records.runs import FILE, read_run
 from popcorn.schema.run import Run
 from popcorn.suites.problems import Problem
 
@@ -53,7 +53,7 @@ async def run_agents(
         task, model=model, epochs=repeats, max_samples=at_once or repeats, log_dir=str(folder / "logs"), log_buffer=1, ctl_server=False,
         score_display=False, log_realtime=False,
     )  # fmt: skip
-    found = [read_run(folder / identity) for identity in ids]
+    found = [read_run(path) if (path := folder / identity / FILE).is_file() else None for identity in ids]
     runs = [run for run in found if run is not None]
     if len(runs) < len(ids) or any(run.ended_by is None for run in runs):
         raise BadAgent(f"{sum(run is None or run.ended_by is None for run in found)} of {repeats} runs did not end: {_why(logs)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from popcorn.agents.journal import read_runs
+from popcorn.records.runs import read_runs
 from popcorn.schema.run import Run
 
 _TOKENS = ("input", "cached", "output", "reasoning", "total")

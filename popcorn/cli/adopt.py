@@ -36,7 +36,7 @@ def adopt_run(
     if json:
         data = {
             "op": made.op, "name": made.name, "refusal": made.refusal, "files": [str(path) for path in made.files], "chosen": made.chosen,
-            "precisions": found.precisions, "gradient": found.gradient, "multiples": found.multiples, "bounds": found.bounds,
+            "precisions": found.precisions, "gradient": found.gradient, "gradients": found.gradients, "multiples": found.multiples, "bounds": found.bounds,
             "left_out": found.left_out, "records": [record.id for record in made.records],
         }  # fmt: skip
         print(json_text.dumps(data))
@@ -49,7 +49,11 @@ def adopt_run(
         }
         typer.echo(f"\n{made.op} has the implementation {made.name}")
         takes = ", ".join(
-            [*found.precisions, "with gradients" if found.gradient else "forward alone", *(f"{n} {t}" for n, t in limits.items())]
+            [
+                *found.precisions,
+                f"with gradients in {' and '.join(found.gradients)}" if found.gradient else "forward alone",
+                *(f"{n} {t}" for n, t in limits.items()),
+            ]
         )
         typer.echo(f"takes       {takes}")
         typer.echo(f"fastest at  {len(made.chosen)} of {len(made.records)} measured cases; there calls of {made.op} go to it now")

@@ -22,7 +22,7 @@ def agent(
     model: Annotated[str, typer.Option(help="Row of models.toml, or a name of Inspect such as openai/gpt-5.")] = "scripted/steady",
     tier: Annotated[str, typer.Option(help="single, default, all, or one of your own.")] = "default",
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Independent runs of the same question.")] = 1,
-    language: Annotated[str, typer.Option(help="cuda, triton, tilelang, cute, cpp, c, torch; auto: cuda on a GPU, else c.")] = "auto",
+    language: Annotated[str, typer.Option(help="cuda, triton, tilelang, cute, cpp, c, sycl, torch; auto: cuda on a GPU, else c.")] = "auto",
     precision: Annotated[PrecisionName, typer.Option(help="Element type.")] = PrecisionName["float32"],
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 10.0,

@@ -22,7 +22,7 @@ TrackName = Enum("TrackName", {"any": "any", "custom": "custom"}, type=str)
 def evaluate_file(
     problem: Annotated[str, typer.Argument(help="Id such as popcorn/L1/29, or the path of a problem file.")],
     file: Annotated[str, typer.Argument(help="The candidate: .py with class ModelNew, or .c, .cpp, .cu with popcorn_forward.")],
-    language: Annotated[str | None, typer.Option(help="torch, triton, tilelang, cute, cuda, cpp, c; else found in the text.")] = None,
+    language: Annotated[str | None, typer.Option(help="torch, triton, tilelang, cute, cuda, cpp, c, sycl; else found in the text.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     precision: Annotated[PrecisionName, typer.Option(help="Element type of inputs, weights and outputs.")] = PrecisionName["float32"],
     backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,

@@ -20,12 +20,12 @@ def figures(
     from popcorn.site.embedding import finite
     from popcorn.site.figures import every_figure
     from popcorn.site.figures.figure import to_csv, to_png, to_svg
-    from popcorn.site.gather import default_source, gather, open_sources
+    from popcorn.site.gather import default_sources, gather, open_sources
 
     chosen = [one for one in every_figure() if number in (None, one.number)]
     if not chosen:
         raise MissingFile(f"there is no figure {number}; they are numbered 1 to {len(every_figure())}.")
-    sources = [default_source()]
+    sources = default_sources()
     with open_sources(sources) as tables:
         found = gather(sources, tables)
     made = {one.number: finite(one.rows(found.attempts)) for one in chosen}

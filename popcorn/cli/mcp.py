@@ -12,7 +12,7 @@ def serve_mcp(
     problem: Annotated[str, typer.Argument(help="Id such as popcorn/L1/29, or the path of a problem file.")],
     model: Annotated[str, typer.Option(help="Name under which the agent's run is kept.")] = "external",
     tier: Annotated[str, typer.Option(help="single, default or all: which tools are offered.")] = "all",
-    language: Annotated[str, typer.Option(help="cuda, triton, tilelang, cute, cpp, c, torch; auto: cuda on a GPU, else c.")] = "auto",
+    language: Annotated[str, typer.Option(help="cuda, triton, tilelang, cute, cpp, c, sycl, torch; auto: cuda on a GPU, else c.")] = "auto",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 10.0,
 ) -> None:

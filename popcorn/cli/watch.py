@@ -48,7 +48,10 @@ def watch_folder(problem: Problem, folder: Path, model: str, language: str | Non
         for line in answer.text.splitlines():
             console.print(Text("  " + plain(line, 200)), width=min(console.width, 100))
 
+    def left_out(path: Path, why: str) -> None:
+        console.print(Text(f"not judged: {plain(why, 200)}", style="yellow"))
+
     try:
-        asyncio.run(watch(external, folder, told, lambda: external.run.ended_by is not None))
+        asyncio.run(watch(external, folder, told, lambda: external.run.ended_by is not None, left_out=left_out))
     finally:
         place.engine.close()

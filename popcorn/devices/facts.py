@@ -48,6 +48,7 @@ def gather(machine: Machine, cache: Path) -> list[Fact]:
         lambda: _energy(machine),
         _compiler,
         lambda: _tool("nvcc", host.nvcc(), "install the CUDA toolkit, or set CUDA_HOME"),
+        _sycl,
         lambda: _package("triton", "pip install triton", needs_gpu=True, machine=machine),
         lambda: _package("tilelang", "pip install 'popcornbench[tilelang]'", needs_gpu=True, machine=machine),
         lambda: _package("nvidia-cutlass-dsl", "pip install 'popcornbench[cute]'", needs_gpu=True, machine=machine, name="cute"),
@@ -153,6 +154,11 @@ def _compiler() -> Fact:
 
 def _tool(name: str, version: str | None, fix: str) -> Fact:
     return Fact(name, "works", version) if version else Fact(name, "absent", "not found", fix)
+
+
+def _sycl() -> Fact:
+    found = host.find_sycl()
+    return Fact("sycl", "works", found) if found else Fact("sycl", "absent", "no icpx, no acpp; only SYCL kernels need one", host.SYCL_FIX)
 
 
 def _package(package: str, fix: str, needs_gpu: bool, machine: Machine, name: str | None = None) -> Fact:

@@ -139,6 +139,19 @@ def find_nvcc() -> str | None:
     return next((path for path in candidates if path and os.access(path, os.X_OK)), None)
 
 
+SYCL_FIX = (
+    "install Intel's oneAPI compiler (icpx: apt-get install intel-oneapi-compiler-dpcpp-cpp from Intel's repository) or AdaptiveCpp (acpp), "
+    "or name one in SYCL_CXX"
+)
+
+
+def find_sycl() -> str | None:
+    """Path of a SYCL compiler: SYCL_CXX, icpx or acpp of PATH, then oneAPI's usual place. Only SYCL kernels need one."""
+    names = (os.environ.get("SYCL_CXX"), "icpx", "acpp")
+    places = [*(shutil.which(name) for name in names if name), "/opt/intel/oneapi/compiler/latest/bin/icpx"]
+    return next((place for place in places if place and os.access(place, os.X_OK)), None)
+
+
 def find_ncu() -> str | None:
     """Path of Nsight Compute: PATH, then the CUDA toolkit, then the newest one under /opt/nvidia."""
     homes = [os.environ.get("CUDA_HOME"), "/usr/local/cuda"]

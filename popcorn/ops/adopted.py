@@ -33,6 +33,8 @@ class Takes:
     precisions: tuple[str, ...]
     gradient: bool = False
     """Whether it was right with gradients."""
+    gradients: tuple[str, ...] = ()
+    """With which element types; with all that it takes where none is named."""
     multiples: Mapping[str, int] = field(default_factory=dict)
     """Size → what it must be a multiple of."""
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -46,6 +48,8 @@ class Takes:
             return Rejected(f"was judged right in {', '.join(self.precisions)} without autocast; the call is in {call.precision}")
         if call.gradient and not self.gradient:
             return Rejected("was not shown to be right with gradients")
+        if call.gradient and self.gradients and call.precision not in self.gradients:
+            return Rejected(f"was shown to be right with gradients in {' and '.join(self.gradients)} alone")
         if math.prod(call.dims.values()) == 0:
             return Rejected("takes no empty tensors")
         for name, step in self.multiples.items():

@@ -67,7 +67,12 @@ def columns() -> tuple[Column, ...]:
 def flatten(record: Record) -> dict[str, Any]:
     """The record as one row: column name → value; what is unknown is None."""
     dumped = record.model_dump(mode="json")
-    row = {column.name: _at(dumped, column.path) for column in columns() if column.path}
+    row: dict[str, Any] = {}
+    for parents, leaves in _nouns():  # one walk a noun, not one a column: half of the time of a large table
+        noun = dumped
+        for name in parents:
+            noun = noun[name] if noun is not None else None
+        row.update((column, noun[leaf] if noun is not None else None) for column, leaf in leaves)
     return {**row, "case_id": record.case.id, "outcome_group": group(record.verdict.outcome)}
 
 
@@ -83,6 +88,16 @@ def unflatten(row: Mapping[str, Any]) -> Record:
             place = place.setdefault(name, {})
         place[column.path[-1]] = json.loads(value) if column.sql_type == "JSON" and isinstance(value, str) else value
     return Record.model_validate(nested)
+
+
+@functools.cache
+def _nouns() -> tuple[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], ...]:
+    """(where a noun lies in a record, its fields as (column, field)), for each noun."""
+    found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for column in columns():
+        if column.path:
+            found.setdefault(column.path[:-1], []).append((column.name, column.path[-1]))
+    return tuple((parents, tuple(leaves)) for parents, leaves in found.items())
 
 
 def _walk(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Column]:
@@ -122,11 +137,3 @@ def _sql_type(annotation: Any) -> str:
         inner = _sql_type(get_args(annotation)[0])
         return "JSON" if inner == "JSON" else f"{inner}[]"
     return _SCALARS.get(annotation, "JSON")
-
-
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        if value is None:
-            return None
-        value = value[name]
-    return value

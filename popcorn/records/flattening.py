@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from pydantic_core import from_json, to_json
+
 from popcorn.errors import BadRecord, HarnessFailure
 from popcorn.records.columns import flatten
 from popcorn.records.migrations import read_record
@@ -26,13 +28,13 @@ def flatten_places(places: Iterable[Place], to: Path) -> list[str]:
     """Write the rows of these lines; what could not be read is returned, one sentence each."""
     said: list[str] = []
     files: dict[str, BinaryIO] = {}
-    with contextlib.ExitStack() as stack, to.open("w", encoding="utf-8") as out:
+    with contextlib.ExitStack() as stack, to.open("wb") as out:
         for path, number, offset, length in places:
             if path not in files:
                 files[path] = stack.enter_context(Path(path).open("rb"))
             files[path].seek(offset)
             try:
-                out.write(json.dumps(flatten(read_record(json.loads(files[path].read(length)))), allow_nan=False) + "\n")
+                out.write(to_json(flatten(read_record(from_json(files[path].read(length))))) + b"\n")
             except (ValueError, RecursionError, BadRecord) as error:
                 said.append(f"{path}:{number}: not a record: {error}; it stays there and was not read.")
     return said

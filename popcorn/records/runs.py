@@ -6,7 +6,6 @@
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -54,14 +53,16 @@ def run_files(folder: Path) -> list[Path]:
     return sorted(Path(folder).rglob(FILE))
 
 
-def read_runs(folder: Path, warnings: list[str] | None = None) -> Iterator[Run]:
-    """Every run below a folder, by path. One that cannot be read is told in `warnings` and left out."""
+def read_runs(folder: Path, warnings: list[str] | None = None) -> list[Run]:
+    """Every run below a folder, by start, then by path. One that cannot be read is told in `warnings` and left out."""
+    found = []
     for path in run_files(folder):
         try:
-            yield read_run(path)
+            found.append(read_run(path))
         except (BadRecord, MissingFile) as error:
             if warnings is not None:
                 warnings.append(str(error))
+    return sorted(found, key=lambda run: run.started or "")
 
 
 def read_lines(path: Path, warnings: list[str] | None = None) -> list[dict[str, object]]:

@@ -31,11 +31,10 @@ from popcorn.search.judging import judged_of
 from popcorn.search.program import Judged
 from popcorn.search.winners import Winner
 from popcorn.suites.problems import find_problem
-from popcorn.toolchain.languages import is_python
+from popcorn.toolchain.languages import SUFFIX, is_python
 from popcorn.worker.request import Request
 
 _OURS = ("harness_error", "invalid_reference")
-_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
 @dataclass
@@ -112,8 +111,8 @@ def cases_of(op: Op, settings: Settings, limit: int | None) -> list[Case]:
 def _examiner(
     winner: Winner, op: Op, store: Store, settings: Settings, tell: Callable[[str], None]
 ) -> Callable[[Case, Mapping[str, int]], Judged]:
-    python = winner.language != "c" and is_python("kernel", winner.source)
-    name = "kernel.py" if python else f"kernel{_SUFFIX[winner.language]}"
+    python = winner.language not in ("c", "sycl") and is_python("kernel", winner.source)
+    name = "kernel.py" if python else f"kernel{SUFFIX[winner.language]}"
 
     def examine(case: Case, multiples: Mapping[str, int]) -> Judged:
         request = Request(

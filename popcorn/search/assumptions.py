@@ -24,7 +24,8 @@ class Assumptions:
     """What it was shown to take, and what was seen on the way."""
 
     precisions: tuple[str, ...] = ()
-    gradient: bool = False
+    gradients: tuple[str, ...] = ()
+    """Of these element types, those with which it was right with gradients, too."""
     multiples: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, tuple[int, int]] = field(default_factory=dict)
     refusal: str | None = None
@@ -33,6 +34,11 @@ class Assumptions:
     """(case, outcome, reason) of everything judged."""
     left_out: list[str] = field(default_factory=list)
     """Classes that it does not take, each with the reason."""
+
+    @property
+    def gradient(self) -> bool:
+        """Whether it takes gradients with any element type."""
+        return bool(self.gradients)
 
 
 def find_assumptions(cases: Sequence[Case], examine: Examine, last: str | None) -> Assumptions:
@@ -88,10 +94,11 @@ def _conclude(made: Assumptions, passed: dict, failed: dict) -> Assumptions:
     made.precisions = tuple(good)
     grads = {precision: (passed.get((precision, "grad"), []), failed.get((precision, "grad"), [])) for precision in good}
     asked = any(right or wrong for right, wrong in grads.values())
-    made.gradient = asked and all(right and not wrong for right, wrong in grads.values())
-    if asked and not made.gradient:
-        reasons = [f"{wrong[0][0].id} is {wrong[0][1].outcome} ({wrong[0][1].reason or ''})" for _, wrong in grads.values() if wrong]
-        made.left_out.append(f"gradients: {reasons[0] if reasons else 'not every element type was judged with them'}"[:300])
+    made.gradients = tuple(precision for precision, (right, wrong) in grads.items() if right and not wrong)
+    for precision, (_, wrong) in grads.items() if asked else ():
+        if precision not in made.gradients:
+            reason = f"{wrong[0][0].id} is {wrong[0][1].outcome} ({wrong[0][1].reason or ''})" if wrong else "no case was judged"
+            made.left_out.append(f"{precision} with gradients: {reason}"[:300])
     if not good:
         made.refusal = "; ".join(made.left_out) or "no case was judged"
     return made

@@ -7,9 +7,9 @@ from pathlib import Path
 from popcorn.errors import BadSearch
 from popcorn.search.edits import split
 from popcorn.suites.problems import Problem, statement
+from popcorn.toolchain.languages import SUFFIX
 
 FRAMEWORKS = ("openevolve", "shinkaevolve")
-_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 _ASK = '''"""Asks Popcorn for the verdict on one program."""
 
@@ -101,7 +101,7 @@ def export(problem: Problem, framework: str, to: Path, seed: str | None, languag
         raise BadSearch(f"{framework!r} is not a framework that tasks are written for; choose {' or '.join(FRAMEWORKS)}.")
     if seed is None:
         raise BadSearch(f"{framework} begins with a program: give a kernel with --seed-file.")
-    suffix = _SUFFIX.get(language, ".py")
+    suffix = SUFFIX.get(language, ".py")
     mark = "#" if suffix == ".py" else "//"
     marked = seed if split(seed) else f"{mark} EVOLVE-BLOCK-START\n{seed.rstrip()}\n{mark} EVOLVE-BLOCK-END\n"
     message = f"Improve this {language} kernel. It is judged against:\n{statement(problem)}"

@@ -10,9 +10,8 @@ from popcorn import __version__
 from popcorn.errors import BadSearch
 from popcorn.search.assumptions import Assumptions
 from popcorn.search.winners import Winner, told
-from popcorn.toolchain.languages import is_python
+from popcorn.toolchain.languages import SUFFIX, is_python
 
-_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 _TEXT = '''"""{op} by {name}: {origin}. Adopted, not written here; needs torch."""
 
 from pathlib import Path
@@ -26,6 +25,7 @@ TAKES = Takes(
     device={device!r},
     precisions={precisions!r},
     gradient={gradient!r},
+    gradients={gradients!r},
     multiples=MULTIPLES,
     bounds={bounds!r},
 )
@@ -49,8 +49,8 @@ def text_hash(source: str) -> str:
 
 def write_implementation(folder: Path, op: str, name: str, winner: Winner, found: Assumptions, device: str) -> list[Path]:
     """Write `impl_<name>.py` and the kernel's file; the files written, the implementation last. Raises BadSearch where one is there already."""
-    python = winner.language != "c" and is_python("kernel", winner.source)
-    file = f"{name}_kernel.py" if python else f"{name}{_SUFFIX[winner.language]}"
+    python = winner.language not in ("c", "sycl") and is_python("kernel", winner.source)
+    file = f"{name}_kernel.py" if python else f"{name}{SUFFIX[winner.language]}"
     there = folder / f"impl_{name}.py"
     if there.exists():
         raise BadSearch(f"{there} exists; choose another name with --name, or remove it first.")
@@ -60,7 +60,7 @@ def write_implementation(folder: Path, op: str, name: str, winner: Winner, found
     }  # fmt: skip
     text = _TEXT.format(
         op=op, name=name, origin=_plain(f"{winner.origin.get('kind')} {winner.origin.get('id')}, {told(winner.origin)}"), language=winner.language,
-        multiples=found.multiples, provenance=json.dumps(provenance, indent=4), device=device, precisions=found.precisions, gradient=found.gradient,
+        multiples=found.multiples, provenance=json.dumps(provenance, indent=4), device=device, precisions=found.precisions, gradient=found.gradient, gradients=found.gradients,
         bounds=found.bounds, file=file,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,15 +12,14 @@ from typing import Any
 from popcorn.agents.told import build_lines, measured_lines, precision_lines, roofline_lines
 from popcorn.errors import BadCandidate
 from popcorn.schema.record import Record
+from popcorn.search.behaviour import counted, describe
 from popcorn.search.fitness import worst
 from popcorn.search.plan import SearchPlan
 from popcorn.search.program import Judged
 from popcorn.suites.problems import Problem
-from popcorn.toolchain.languages import detect_language, is_python
+from popcorn.toolchain.languages import SUFFIX, detect_language, is_python
 from popcorn.worker.engine import Engine
 from popcorn.worker.request import Request
-
-_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +52,8 @@ class EngineJudge:
     def submit(self, source: str) -> "Future[Record]":
         """The evaluation's future. Raises BadCandidate for a text that is not in the language."""
         plan = self.plan
-        native = plan.language in _SUFFIX and (plan.language == "c" or not is_python("kernel", source))
-        name = "kernel" + (_SUFFIX[plan.language] if native else ".py")
+        native = plan.language in SUFFIX and (plan.language in ("c", "sycl") or not is_python("kernel", source))
+        name = "kernel" + (SUFFIX[plan.language] if native else ".py")
         return self.engine.submit(
             Request(
                 problem=self.problem, source=source, language=detect_language(name, source, plan.language), name=name, precision=plan.precision,
@@ -115,4 +114,11 @@ def judged_of(record: Record) -> Judged:
         record_id=record.id,
         device_s=record.provenance.device_lane.run_s,
         told="\n".join(lines)[:4000],
+        cell=_cell(record),
     )
+
+
+def _cell(record: Record) -> tuple[int, int, int] | None:
+    """Its behaviour, where counters were read; else None, and the text alone decides."""
+    counters, source = record.measurement.counters, record.subject.source
+    return counted(describe(source, record.subject.language), counters) if counters.kernels and source else None

@@ -1,4 +1,4 @@
-"""Behaviour of C, C++ and CUDA texts, from tree-sitter's tree, broken code included."""
+"""Behaviour of C, C++, CUDA and SYCL texts, from tree-sitter's tree, broken code included."""
 
 import re
 from collections.abc import Iterator
@@ -14,8 +14,10 @@ _VECTOR = re.compile(
 _WIDE = re.compile(r"_mm\d*_\w*(?:load|store)\w*|__ldg|__ldcs|__stcs|__builtin_assume_aligned")
 _STAGED = re.compile(r"__builtin_prefetch|_mm_prefetch|(?:cuda::)?memcpy_async|__pipeline_\w+|cp_async\w*|cuTensorMap\w*|cde::\w+")
 _MATRIX = re.compile(r"(?:nvcuda::)?wmma::\w*mma_sync|mma_sync|__builtin_ia32_t?dp\w+|_tile_dp\w+|_mm\d+_dpbusd\w*")
-_WARP = re.compile(r"__shfl\w*|__ballot_sync|__reduce_\w+_sync|__any_sync|__all_sync|__match_\w+|__syncwarp|shfl_\w+|reduce")
-_BARRIER = re.compile(r"__syncthreads(?:_\w+)?|(?:\w+\.)?sync|cg::sync")
+_WARP = re.compile(
+    r"__shfl\w*|__ballot_sync|__reduce_\w+_sync|__any_sync|__all_sync|__match_\w+|__syncwarp|shfl_\w+|reduce|(?:reduce|joint_reduce|shift|select|permute)_(?:over_group|group_\w+|from_group\w*)"
+)
+_BARRIER = re.compile(r"__syncthreads(?:_\w+)?|(?:\w+\.)?sync|cg::sync|(?:sycl::)?group_barrier|\w+\.barrier")
 _GRID = re.compile(r"cg::this_(?:grid|cluster)|(?:cooperative_groups::)this_(?:grid|cluster)|cudaLaunchCooperativeKernel|__cluster_\w+")
 _ASSEMBLY = (("cp.async", "staged"), ("mma.sync", "matrix"), ("wgmma", "matrix"), ("barrier.cluster", "grid"))
 
@@ -110,7 +112,7 @@ def _flags(node: Any, seen: _Seen, depth: int) -> Iterator[str]:
             yield from (flag for word, flag in (("simd", "simd"), ("parallel", "threads"), ("reduction", "reduction")) if word in words)
     elif kind in ("type_identifier", "primitive_type") and _VECTOR.fullmatch(text_of(node)):
         yield "vector"
-    elif kind == "identifier" and text_of(node) == "__shared__":
+    elif (kind == "type_identifier" and text_of(node) == "local_accessor") or (kind == "identifier" and text_of(node) == "__shared__"):
         yield "shared"
     elif kind == "call_expression":
         yield from _of_call(text_of(node.child_by_field_name("function")))

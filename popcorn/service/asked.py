@@ -9,14 +9,13 @@ from popcorn.errors import PopcornError
 from popcorn.schema.case import Frozen, Precision
 from popcorn.schema.record import Record
 from popcorn.suites.problems import Problem, list_problems
-from popcorn.toolchain.languages import detect_language
+from popcorn.toolchain.languages import SUFFIX, detect_language
 from popcorn.worker.request import Request
 
 MAX_SOURCE = 256_000
 MAX_BATCH = 64
 State = Literal["waiting", "done", "failed"]
 Identity = Annotated[str, InPath(pattern=r"^[0-9a-f]{16}$", description="16 hex digits, as the submission was answered.")]
-_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
 class Question(Frozen):
@@ -26,7 +25,7 @@ class Question(Frozen):
     """A problem that ships with Popcorn."""
     source: str = Field(min_length=1, max_length=MAX_SOURCE)
     """The kernel's whole text."""
-    language: Literal["cuda", "triton", "tilelang", "cute", "cpp", "c", "torch"] = "cuda"
+    language: Literal["cuda", "triton", "tilelang", "cute", "cpp", "c", "sycl", "torch"] = "cuda"
     precision: Precision = "float32"
     budget_s: float = Field(default=2.0, gt=0, le=60)
     """Seconds of taking turns with the reference."""
@@ -114,8 +113,8 @@ def find_shipped(identity: str) -> Problem:
 
 def request_of(question: Question, problem: Problem) -> Request:
     """As engines take it. Raises BadCandidate for a text that is not in its language."""
-    native = question.language in _SUFFIX and "import torch" not in question.source
-    name = "kernel" + (_SUFFIX[question.language] if native else ".py")
+    native = question.language in SUFFIX and "import torch" not in question.source
+    name = "kernel" + (SUFFIX[question.language] if native else ".py")
     return Request(
         problem=problem, source=question.source, language=detect_language(name, question.source, question.language), name=name, precision=question.precision,
         budget_s=question.budget_s, trials=question.trials, timing=question.timing, control=question.control, compile_baseline=False, energy=False,

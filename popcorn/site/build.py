@@ -1,5 +1,6 @@
 """Build the site: only pages whose content changed are made again, each file appears whole or not at all, several processes share the work."""
 
+import gc
 import json
 import multiprocessing
 import os
@@ -11,7 +12,7 @@ from typing import Any
 
 from popcorn.errors import MissingTool, UnwritableStore
 from popcorn.records.tables import Tables
-from popcorn.site.gather import Gathered, Source, default_source, gather, open_sources
+from popcorn.site.gather import Gathered, Source, default_sources, gather, open_sources
 from popcorn.site.page import Page, edition
 
 MANIFEST = ".popcorn-site.json"
@@ -62,7 +63,7 @@ def build(
     _need_libraries()
     from popcorn.site.pages import every_page
 
-    sources = [default_source()] if sources is None else sources
+    sources = default_sources() if sources is None else sources
     folder = default_folder() if folder is None else Path(folder)
     _check_writable(folder)
     before = _read_manifest(folder)
@@ -168,6 +169,7 @@ def _rows(chunk: Iterable[Page], tables: dict[str, Tables]) -> dict[str, dict[st
 
 
 def _make_chunk(chunk: list[Page], rows: dict[str, dict[str, Any]], folder: Path) -> Manifest:
+    gc.set_threshold(100_000, 20, 50)  # a page's objects are gone with it; looking for cycles among them took a tenth of the time
     made: Manifest = {}
     for page in chunk:
         files = page.render(rows) if page.records else page.render()

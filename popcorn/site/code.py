@@ -6,6 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from popcorn.site.embedding import deliver
+
 LIMIT = 60_000
 """Characters that are highlighted on a page; the rest is in the file beside it."""
 
@@ -16,10 +18,16 @@ _LEXERS = {"c": "c", "cpp": "cpp", "c++": "cpp", "cuda": "cuda", "sycl": "cpp"}
 def highlight(source: str, language: str = "python") -> Markup:
     """The text as highlighted HTML, one element a line so that lines can be numbered and linked."""
     from pygments import highlight as run
-    from pygments.formatters import HtmlFormatter
 
     python = language not in _LEXERS or "import torch" in source[:4000]
-    return Markup(run(clean(source[:LIMIT]), _lexer("python" if python else _LEXERS[language]), HtmlFormatter(nowrap=True)))
+    return Markup(run(clean(source[:LIMIT]), _lexer("python" if python else _LEXERS[language]), _formatter()))
+
+
+@functools.cache
+def _formatter() -> Any:
+    from pygments.formatters import HtmlFormatter
+
+    return HtmlFormatter(nowrap=True)
 
 
 @functools.cache
@@ -34,10 +42,33 @@ def lines_of(source: str, language: str = "python") -> list[Markup]:
     return [Markup(line) for line in str(highlight(source, language)).rstrip("\n").split("\n")]
 
 
+@functools.lru_cache(maxsize=512)
+def numbered(source: str, language: str = "python") -> Markup:
+    """The highlighted lines as items of a list, in one piece: a template that goes round lines takes most of a page's time."""
+    return Markup("".join(f"<li>{line}\n</li>" for line in lines_of(source, language)))
+
+
 def difference(before: str, after: str) -> list[tuple[str, str]]:
     """Changed lines of two versions as (kind, line): `+`, `-`, ` ` or `@`."""
     made = difflib.unified_diff(before[:LIMIT].splitlines(), after[:LIMIT].splitlines(), lineterm="", n=2)
     return [(line[:1], line[1:] if line[:1] in "+- " else line) for line in list(made)[2:]]
+
+
+_CLASSES = {"+": "plus", "-": "minus", "@": "at"}
+
+
+def shown(changes: list[tuple[str, str]]) -> Markup:
+    """A difference as HTML, one element a line."""
+    from markupsafe import escape
+
+    return Markup(
+        "".join(f'<div class="{_CLASSES.get(kind, "same")}">{kind if kind != "@" else ""}{escape(line)}</div>' for kind, line in changes)
+    )
+
+
+def delivered(record_id: str, source: str | None) -> str:
+    """A script that hands a kernel's text to the page that compares two of them: pages from a disk may load scripts, but fetch nothing."""
+    return deliver(f"source-{record_id}", clean((source or "")[:LIMIT]))
 
 
 def style() -> str:

@@ -36,6 +36,15 @@ class Section:
     reason: str | None = None
     """Why something in it is missing, in general."""
 
+    @property
+    def shown(self) -> list[Fact]:
+        """What is known, in order; then what is not, a line a reason: ten dashes with one sentence ten times tell no more."""
+        unknown: dict[str | None, list[str]] = {}
+        for one in self.facts:
+            if not one.known:
+                unknown.setdefault(one.note, []).append(one.label)
+        return [one for one in self.facts if one.known] + [Fact(", ".join(labels), UNKNOWN, note) for note, labels in unknown.items()]
+
 
 def fact(label: str, value: Any, show: Callable[..., str] = str, note: str | None = None, unknown: str | None = None) -> Fact:
     """`note` where the value is known, `unknown` where it is not."""
@@ -242,7 +251,7 @@ def stages(record: Record) -> Section:
     facts = [
         fact(
             "build",
-            build.build_s,
+            build.build_s or (0.0 if build.cached else None),
             words.time,
             "from the cache" if build.cached else build.tier and f"headers: {build.tier}",
             build.reason or "nothing is built for this language",

@@ -11,6 +11,7 @@ from typing import Any
 
 from popcorn.errors import BadRecord, MissingFile
 from popcorn.records.runs import default_runs, read_run, run_files
+from popcorn.records.shipped import shipped_tables
 from popcorn.records.store import Store, default_store
 from popcorn.records.tables import KEY, Tables, opened
 from popcorn.schema.run import Run
@@ -91,11 +92,11 @@ class Gathered:
     warnings: list[str] = field(default_factory=list)
 
 
-def default_source() -> Source:
-    """What this user has measured."""
-    store = default_store()
-    runs = default_runs()
-    return Source("this machine", store, runs, runs.parent / "searches")
+def default_sources() -> list[Source]:
+    """What this user has measured, and the records that ship with the package."""
+    runs, shipped = default_runs(), shipped_tables()
+    own = Source("this machine", default_store(), runs, runs.parent / "searches")
+    return [own, *([Source("shipped", shipped)] if shipped else [])]
 
 
 @contextlib.contextmanager
@@ -173,8 +174,13 @@ def _read_runs(source: Source, rows: dict[str, Row], warnings: list[str]) -> Ite
             warnings.append(str(error))
             continue
         row = rows.get(run.record_id or "")
-        if row is not None:
-            row["run"] = run.id
+        if row is not None and (run.started or "") < row.get("run_started", "~"):
+            # runs that asked the same share its record; it belongs to the one that asked first
+            row |= {"run": run.id, "run_started": run.started or ""}
+            if (
+                row.get("run_model") or (row["name"] or "").rpartition(".")[0] == "kernel"
+            ):  # what every agent's file is called tells nothing
+                row |= {"name": run.model, "run_model": run.model}
         worked = [call.run_s for turn in run.turns for call in turn.calls if call.run_s is not None and call.tool not in _BUILDERS]
         slim = run.model_copy(update={"turns": (), "prompt": None, "reference": None, "candidate": None})
         status = path.stat()

@@ -48,11 +48,16 @@ def environment() -> Any:
     from popcorn.site.embedding import embed
 
     made = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
     )
     names = (
         "time", "ratio", "size", "percent", "energy", "whole", "number", "money", "date", "long_time", "times", "sampled", "outcome_word",
-        "outcome_group", "outcome_mark", "file_name", "count",
+        "outcome_group", "outcome_mark", "file_name", "count", "along", "clipped",
     )  # fmt: skip
     made.filters.update({name: getattr(words, name) for name in names})
     from markupsafe import Markup

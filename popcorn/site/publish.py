@@ -57,15 +57,20 @@ def publish(site: Path, repository: Path, branch: str = "gh-pages", folder: str 
                 return Published(None, 0, target is not None)
             _git(tree, *_author(tree), "commit", "--quiet", "-m", "Site")
             commit = _git(tree, "rev-parse", "HEAD").stdout.strip()
-            if target is None or _git(tree, "push", "--quiet", target, f"HEAD:refs/heads/{branch}", check=False).returncode == 0:
+            pushed = None if target is None else _git(tree, "push", "--quiet", target, f"HEAD:refs/heads/{branch}", check=False)
+            if pushed is None or pushed.returncode == 0:
                 # the clone's own branch follows only where that loses nothing: not when it has commits of its own, or is checked out
                 _git(tree, "fetch", "--quiet", ".", f"{commit}:refs/heads/{branch}", check=target is None)
                 return Published(commit, changed, target is not None)
+            assert target is not None  # without one nothing is pushed
+            said = " ".join(pushed.stderr.split())[:400]
             # somebody was faster: theirs first, then ours anew
-            _git(tree, "fetch", "--quiet", target, branch)
+            if _git(tree, "fetch", "--quiet", target, branch, check=False).returncode != 0:
+                break  # nothing there to take first: it was refused
             _git(tree, "reset", "--quiet", "--hard", "FETCH_HEAD")
     raise UnwritableStore(
-        f"{target}/{branch} moved on {TRIES} times while this was pushed, or refuses it; try again, or push {branch} by hand."
+        f"{target}/{branch} moved on {TRIES} times while this was pushed, or refuses it; git said: {said or 'nothing'}. "
+        f"Try again, or push {branch} by hand."
     )
 
 

@@ -110,6 +110,23 @@ def sampled(samples: Samples | None) -> str:
     return UNKNOWN if samples is None else f"{show_time(samples.time_s)} {between(show_time(samples.low_s), show_time(samples.high_s))}"
 
 
+STRIP = 8.0
+"""A strip goes from 1/8× to 8×; what lies beyond sticks to its end."""
+
+
+def along(speedup: float | None) -> float:
+    """Where a speedup stands on a logarithmic strip, in per cent: 1× is the middle."""
+    if speedup is None or not math.isfinite(speedup) or speedup <= 0:
+        return 50.0
+    return round(50 + 50 * max(-1.0, min(1.0, math.log(speedup, STRIP))), 2)
+
+
+def clipped(text: str | None, most: int = 160) -> str:
+    """The beginning of a sentence that may be long."""
+    plain = " ".join((text or "").split())
+    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+
+
 def between(low: str, high: str) -> str:
     """An interval, kept on one line."""
     return f"[{low}, {high}]".replace(" ", "\u00a0")

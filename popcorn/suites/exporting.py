@@ -50,7 +50,7 @@ def export_problem(problem: Problem, folder: Path, records: Iterable[Record] = (
 def solution_of(record: Record, definition: str) -> dict[str, Any]:
     """A candidate as a solution: its text as one source file."""
     subject = record.subject
-    suffix = {"cuda": "cu", "cpp": "cpp", "c": "c"}.get(subject.language, "py")
+    suffix = {"cuda": "cu", "cpp": "cpp", "c": "c", "sycl": "sycl"}.get(subject.language, "py")
     entry = "ModelNew" if suffix == "py" else "popcorn_forward"
     spec = {
         "language": subject.language,

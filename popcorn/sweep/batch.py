@@ -5,6 +5,7 @@ batch that is killed and started again goes on with every run where it stopped.
 """
 
 import asyncio
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,13 @@ from popcorn.agents.models import open_model
 from popcorn.agents.place import Place
 from popcorn.agents.recorder import Recorder
 from popcorn.agents.task import open_sample
-from popcorn.errors import BadAgent, PopcornError
+from popcorn.errors import BadAgent, PopcornError, UnwritableStore
 from popcorn.sweep.jobs import Job, question_of
 
 if TYPE_CHECKING:
     from popcorn.sweep.working import Session
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 AT_ONCE = 2000
 """Jobs of one Inspect evaluation; more are done in several, one after the other."""
 
@@ -60,8 +62,14 @@ def _task(jobs: list[Job], session: "Session", models: dict[str, Model]) -> Task
             except asyncio.CancelledError:
                 raise
             except PopcornError as refusal:
-                session.refused(job, str(refusal))
+                if isinstance(refusal, UnwritableStore):  # no failure of the job: it is done when there is room again
+                    session.stop("drain", f"{job.problem} {job.model}: nothing can be kept: {refusal}")
+                else:
+                    session.refused(job, str(refusal))
             except Exception as fault:
+                if isinstance(fault, OSError) and fault.errno in _FULL:
+                    session.stop("drain", f"{job.problem} {job.model}: nothing can be kept: {fault}")
+                    return state
                 session.failed(job, "infrastructure", f"{type(fault).__name__}: {fault}")
             finally:
                 session.give_back(job)

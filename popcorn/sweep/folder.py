@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from popcorn.devices.host import cache_folder
+from popcorn.devices.host import cache_folder, host_hash
 from popcorn.errors import BadSweep
 from popcorn.schema.case import Frozen
 from popcorn.sweep.matrix import Matrix
@@ -115,17 +115,22 @@ class SweepFolder:
     def report(self, rank: int, **facts: Any) -> None:
         """This worker's status, whole or not at all."""
         (self.path / "status").mkdir(parents=True, exist_ok=True)
-        write_whole(self.path / "status" / f"{rank}.json", json.dumps({"rank": rank, "pid": os.getpid(), "updated": time.time(), **facts}))
+        write_whole(
+            self.path / "status" / f"{rank}.json",
+            json.dumps({"rank": rank, "pid": os.getpid(), "host": host_hash(), "updated": time.time(), **facts}),
+        )
 
     def workers(self) -> list[dict[str, Any]]:
-        """Each worker's last word; `lost` where it went silent without an end."""
+        """Each worker's last word; `lost` where it is gone, or went silent, without an end."""
         found = []
         for path in sorted((self.path / "status").glob("*.json")):
             try:
                 one = json.loads(path.read_text(encoding="utf-8"))
-            except ValueError:
+            except (OSError, ValueError):
                 continue
-            if one.get("state") != "ended" and time.time() - float(one.get("updated", 0)) > STALE_S:
+            if not isinstance(one, dict) or "rank" not in one:
+                continue
+            if one.get("state") != "ended" and _gone(one):
                 one["state"] = "lost"
             found.append(one)
         return sorted(found, key=lambda one: one["rank"])
@@ -135,6 +140,19 @@ class SweepFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "log.txt").open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {sentence}\n")
+
+
+def _gone(worker: dict[str, Any]) -> bool:
+    """A worker of this machine is gone when its process is (after kill -9: at once). One of another machine when it was silent for long, by
+    either sign: a clock that was set back would else keep a dead worker at work until it has caught up."""
+    import psutil
+
+    if worker.get("host") == host_hash():
+        try:
+            return bool(psutil.Process(int(worker["pid"])).status() == psutil.STATUS_ZOMBIE)
+        except (psutil.Error, ValueError, KeyError):
+            return True
+    return abs(time.time() - float(worker.get("updated", 0))) > STALE_S
 
 
 def write_whole(path: Path, text: str) -> None:

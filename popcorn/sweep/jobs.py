@@ -1,7 +1,7 @@
 """Jobs: a matrix multiplied out. Each has an id made of everything that changes its meaning, and of nothing else. Imports no torch.
 
 In an agent job's id: problem and the hash of its text, what of the model's row changes its answers, the tier, budgets, how kernels are judged,
-the number of the repeat, Popcorn's version. Not in it: the sweep's name, prices, connections, agents a GPU, retries: these change no answer.
+the number of the repeat, the wording of the prompts, Popcorn's version. Not in it: the sweep's name, prices, connections, agents a GPU, retries: these change no answer.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from typing import Any
 from popcorn import __version__
 from popcorn.agents.budget import Budget
 from popcorn.agents.models import Row, find_model
+from popcorn.agents.prompts import wording
 from popcorn.agents.tiers import Tier, find_tier
 from popcorn.agents.workbench import Settings
 from popcorn.errors import BadSweep
@@ -106,7 +107,7 @@ def _jobs(matrix: Matrix, problems: list[Problem]) -> Iterator[Job]:
         for model in matrix.models:
             row = row_of(matrix, model)
             meaning: list[Any] = [
-                __version__, {name: getattr(row, name) for name in _MEANING}, model, tier.model_dump(exclude={"summary"}), vars(budget_of(matrix, tier)), settings,
+                __version__, wording(), {name: getattr(row, name) for name in _MEANING}, model, tier.model_dump(exclude={"summary"}), vars(budget_of(matrix, tier)), settings,
             ]  # fmt: skip
             shared = hashlib.sha256(json.dumps(meaning, sort_keys=True, default=str).encode())
             for problem in problems:

@@ -60,13 +60,16 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
     if spec.matrix.kind == "agents":
         plan = make_plan(spec.matrix, Done(Path(spec.cache)))
         outcomes: dict[str, int] = {}
+        tokens, dollars = 0, 0.0
         for job in plan.jobs:
             line = plan.known.done.get(job.id)
             if line is not None:
                 outcomes[str(line.get("outcome"))] = outcomes.get(str(line.get("outcome")), 0) + 1
+                tokens, dollars = tokens + int(line.get("tokens") or 0), dollars + float(line.get("cost_usd") or 0.0)
         facts |= {
             "jobs": len(plan.jobs), "done": plan.done, "missing": len(plan.missing), "given_up": sum(cell.given_up for cell in plan.cells),
-            "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "expected_hours": plan.hours(max(1, sum(len(one.get("devices", ())) for one in live))),
+            "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "tokens": tokens, "dollars": dollars,
+            "expected_dollars": plan.dollars, "measured": all(cell.measured for cell in plan.cells if cell.missing), "expected_hours": plan.hours(max(1, sum(len(one.get("devices", ())) for one in live))),
         }  # fmt: skip
     else:
         from popcorn.sweep.filling import phase_facts
@@ -85,6 +88,8 @@ def sweep_table(facts: dict[str, Any]) -> Group:
     lines: list[Any] = [Text(head)]
     bar = round(60 * done / jobs) if jobs else 60
     lines.append(Text("█" * bar + "░" * (60 - bar) + f" {100 * done / jobs if jobs else 100:.0f} %"))
+    if "expected_hours" in facts:
+        lines.append(Text(_outlook(facts)))
     for name, count in (("gave up after their retries", facts.get("given_up")), ("cannot be done here", facts.get("refused"))):
         if count:
             lines.append(Text(f"{count} jobs {name}"))
@@ -106,6 +111,16 @@ def sweep_table(facts: dict[str, Any]) -> Group:
     for worker in facts["workers"]:
         lines.append(Text(worker_line(worker)))
     return Group(*lines)
+
+
+def _outlook(facts: dict[str, Any]) -> str:
+    """`spent 1,204,331 tokens, $12.40 · about 3 h 20 min and $31.00 left (means of what is done)`."""
+    spent = f"spent {facts['tokens']:,} tokens, ${facts['dollars']:,.2f}"
+    if not facts["missing"]:
+        return spent
+    hours, minutes = divmod(max(1, round(60 * facts["expected_hours"])), 60)
+    basis = "means of what is done" if facts["measured"] else "partly guessed from budgets"
+    return f"{spent} · about {f'{hours} h ' if hours else ''}{minutes} min and ${facts['expected_dollars']:,.2f} left ({basis})"
 
 
 def worker_line(worker: dict[str, Any]) -> str:

@@ -5,7 +5,9 @@ their journals go on later. `kill -9` loses what was under way and nothing else.
 """
 
 import asyncio
+import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +21,7 @@ from popcorn.sweep.folder import Spec, SweepFolder
 from popcorn.sweep.jobs import Job
 from popcorn.sweep.places import control, open_places
 from popcorn.sweep.plan import make_plan
+from popcorn.units import show_bytes
 from popcorn.worker.ranks import gpus
 
 if TYPE_CHECKING:
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 
 Opener = Callable[[str, int | None, Store, Callable[[str], None]], list[Place]]
 """device, GPUs, store, tell → places."""
+LEAST_FREE_BYTES = 256 << 20
+"""With less room in the cache nothing begins: an answer that was paid for could not be kept."""
+COUNT_EVERY_S = 20.0
+"""How often the money of all workers is added up, where it has a limit."""
 ROUNDS = 50
 """Times the missing jobs are looked for again: each round retries what failed in the one before."""
 
@@ -43,7 +50,7 @@ class Session:
         self.stopping: str | None = None
         """`drain` or `now`."""
         self.counts = {"done": 0, "correct": 0, "failed": 0, "refused": 0}
-        self.dollars = 0.0
+        self._counted: float | None = None
         self.began = time.monotonic()
         self.active: dict[str, dict[str, Any]] = {}
         self._busy = {id(place): 0 for place in places}
@@ -83,10 +90,17 @@ class Session:
         )  # fmt: skip
         self.counts["done"] += 1
         self.counts["correct"] += run.outcome == "correct"
-        self.dollars += run.cost_usd or 0.0
+        self.count_money()
+
+    def count_money(self) -> None:
+        """Drain when the sweep's money is spent: by every worker and every session of it, so that a resume does not begin at nothing."""
         limit = self.matrix.limits.dollars
-        if limit is not None and self.dollars >= limit:
-            self.stop("drain", f"{self.dollars:.2f} dollars of {limit:.2f} are spent")
+        if limit is None:
+            return
+        spent = spent_dollars(self.done, self.matrix.name)
+        self._counted = time.monotonic()
+        if spent >= limit:
+            self.stop("drain", f"{spent:.2f} dollars of {limit:.2f} are spent")
 
     def failed(self, job: Job, kind: Any, reason: str) -> None:
         """No result: tried again as often as the matrix says."""
@@ -107,7 +121,11 @@ class Session:
         """Drain, or let go."""
         if self.stopping != how and self.stopping != "now":
             self.stopping = how
-            self.folder.log(f"worker {self.rank}: {'lets go' if how == 'now' else 'drains'}: {why}")
+            sentence = f"worker {self.rank}: {'lets go' if how == 'now' else 'drains'}: {why}"
+            try:
+                self.folder.log(sentence)
+            except OSError:  # a full disk is a reason to stop, too
+                print(sentence, file=sys.stderr)
         for place in self.places:
             gate = getattr(place, "gate", None)
             if gate is not None:
@@ -118,6 +136,11 @@ class Session:
         asked = self.folder.draining()
         if asked is not None:
             self.stop("now" if asked == "now" else "drain", "the folder says so")
+        free = shutil.disk_usage(self.cache).free if self.cache.exists() else None
+        if free is not None and free < LEAST_FREE_BYTES:
+            self.stop("drain", f"the disk of {self.cache} has {show_bytes(free)} left; make room, then `popcorn sweep resume`")
+        if self._counted is not None and time.monotonic() - self._counted > COUNT_EVERY_S:
+            self.count_money()
         hours = self.matrix.limits.hours
         if hours is not None and time.monotonic() - self.began > hours * 3600:
             self.stop("drain", f"the {hours:g} hours of this session are over")
@@ -135,6 +158,11 @@ class Session:
         )  # fmt: skip
 
 
+def spent_dollars(done: Done, sweep: str) -> float:
+    """What the jobs of a sweep cost, as far as prices are known."""
+    return sum(float(line.get("cost_usd") or 0.0) for line in done.lines() if line["kind"] == "done" and line.get("sweep") == sweep)
+
+
 def work(
     folder: SweepFolder, rank: int = 0, ranks: int = 1, epoch: str = "local", open_them: Opener = open_places, store: Store | None = None
 ) -> Session:
@@ -148,6 +176,7 @@ def work(
     session = Session(folder, spec, places, store, rank, epoch)
     try:
         session.look()
+        session.count_money()
         for place in places if spec.matrix.control and make_plan(spec.matrix, session.done).missing else ():
             fit = control(place, session.cache)
             if fit is not None:
@@ -156,7 +185,10 @@ def work(
     finally:
         for place in places:
             place.engine.close()
-        session.tell("ended")
+        try:
+            session.tell("ended")
+        except OSError as error:
+            print(f"worker {rank}: its end cannot be written ({error.strerror})", file=sys.stderr)
     return session
 
 
@@ -204,7 +236,10 @@ def claimed_elsewhere(session: Session, job: Job) -> bool:
 
 async def _watch(session: Session, working: "asyncio.Task[None]", every_s: float = 1.0) -> None:
     while True:
-        session.look()
+        try:
+            session.look()
+        except OSError as error:  # the folder cannot be written: nothing that begins now could be kept
+            session.stop("drain", f"{session.folder.path} cannot be written ({error.strerror}); make room, then `popcorn sweep resume`")
         if session.stopping == "now":
             working.cancel()
         await asyncio.sleep(every_s)

@@ -24,7 +24,7 @@ def build(
     """
     if language not in LANGUAGES:
         raise ValueError(f"{language!r} is not one of {', '.join(LANGUAGES)}")
-    python = language != "c" and (language not in ("cuda", "cpp") or is_python(name, source))
+    python = language not in ("c", "sycl") and (language not in ("cuda", "cpp") or is_python(name, source))
     try:
         check_contract(source, language, python=python, name=name)
         if not python and language == "cuda" and device_kind != "cuda":

@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from popcorn.devices.host import SYCL_FIX, find_sycl
 from popcorn.errors import MissingTool
 
 MAX_OUTPUT_BYTES = 256 * 1024
 MAX_FILE_BYTES = 4 << 30
 _LEAST_MEMORY_BYTES = 4 << 30
 _PACKAGE = Path(__file__).resolve().parents[1]
-_KEPT_VARIABLES = ("PATH", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "HOME")
+_KEPT_VARIABLES = ("PATH", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "HOME", "ONEAPI_ROOT", "CMPLR_ROOT")
 
 
 @dataclass(frozen=True)
@@ -74,22 +75,23 @@ def run_command(command: Sequence[str], folder: Path, timeout_s: float, stop: th
 def _fence(folder: Path) -> list[str]:
     """The start of a command that runs behind the fence."""
     job = {
-        "root": str(_PACKAGE.parent), "readable": [str(path) for path in _installations()], "writable": [str(folder.resolve())],
+        "root": str(_PACKAGE.parent), "readable": [str(path) for path in _installations(*(os.environ.get(name) for name in _KEPT_VARIABLES))], "writable": [str(folder.resolve())],
         "memory_bytes": max(_LEAST_MEMORY_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2), "file_bytes": MAX_FILE_BYTES,
     }  # fmt: skip
     return [sys.executable, "-I", "-S", str(_PACKAGE / "toolchain" / "fenced.py"), json.dumps(job)]
 
 
-@functools.lru_cache(maxsize=1)
-def _installations() -> tuple[Path, ...]:
-    """Folders of headers, libraries and compilers that may lie outside the system's: Python's, torch's, the toolkit's, our own headers."""
+@functools.lru_cache(maxsize=4)
+def _installations(*_variables: str | None) -> tuple[Path, ...]:
+    """Folders of headers, libraries and compilers that may lie outside the system's: Python's, torch's, the toolkit's, our own headers. They are
+    found again when the environment says otherwise."""
     found = [Path(sysconfig.get_path("include", scheme="posix_prefix")), Path(sys.base_prefix), Path(sys.prefix)]  # conda keeps all in one
     found += [_PACKAGE / "toolchain" / "include", _PACKAGE / "__init__.py", _PACKAGE / "devices"]
     torch = importlib.util.find_spec("torch")
     for place in torch.submodule_search_locations or () if torch is not None else ():
         found += [Path(place) / "include", Path(place) / "lib", Path(place).parent / "nvidia", Path(place).parent / "triton"]
-    found += [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    for kind in ("c", "cpp", "cuda"):
+    found += [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH", "ONEAPI_ROOT", "CMPLR_ROOT") if os.environ.get(name)]
+    for kind in ("c", "cpp", "cuda", "sycl"):
         with contextlib.suppress(MissingTool):
             path = Path(find_compiler(kind))
             found += [path, path.resolve()]
@@ -140,7 +142,11 @@ def _drain(process: subprocess.Popen[bytes], deadline: float, stop: threading.Ev
 
 
 def find_compiler(kind: str) -> str:
-    """Path of the compiler for `c`, `cpp` or `cuda`. Raises MissingTool with the command that installs it."""
+    """Path of the compiler for `c`, `cpp`, `cuda` or `sycl`. Raises MissingTool with the command that installs it."""
+    if kind == "sycl":
+        if (sycl := find_sycl()) is None:
+            raise MissingTool(f"no SYCL compiler was found; {SYCL_FIX}.")
+        return sycl
     if kind == "cuda":
         for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")):
             if home and (path := Path(home) / "bin" / "nvcc").is_file():

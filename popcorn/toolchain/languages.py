@@ -7,14 +7,17 @@ from pathlib import PurePath
 from popcorn.errors import BadCandidate
 from popcorn.toolchain.diagnostics import CompileFailed, diagnostic
 
-LANGUAGES = ("torch", "triton", "tilelang", "cute", "cuda", "cpp", "c")
-"""Every language that `build` takes. `cuda` and `cpp` are Python modules (load_inline) or native files (.cu, .cpp)."""
+LANGUAGES = ("torch", "triton", "tilelang", "cute", "cuda", "cpp", "c", "sycl")
+"""Every language that `build` takes. `cuda` and `cpp` are Python modules (load_inline) or native files (.cu, .cpp); `c` and `sycl` files alone."""
 
-NATIVE_SUFFIXES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cuda"}
+NATIVE_SUFFIXES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cuda", ".sycl": "sycl"}
+SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu", "sycl": ".sycl"}
+"""What a native file of a language is called. A `.cpp` file that includes SYCL's header is SYCL, too."""
 MAX_SOURCE_BYTES = 2_000_000
 
 _PYTHON_ORDER = ("cuda", "cute", "tilelang", "triton", "cpp", "torch")
-_NEXT_STEP = "use .py (torch, triton, tilelang, cute, cuda, cpp), .c, .cpp or .cu"
+_NEXT_STEP = "use .py (torch, triton, tilelang, cute, cuda, cpp), .c, .cpp, .cu or .sycl"
+_SYCL = re.compile(r"^\s*#\s*include\s*[<\"](?:sycl|CL)/sycl\.hpp[>\"]", re.MULTILINE)
 
 
 def detect_language(path_or_name: str | PurePath, source: str, asked: str | None = None) -> str:
@@ -29,10 +32,11 @@ def detect_language(path_or_name: str | PurePath, source: str, asked: str | None
         raise BadCandidate(f"{asked!r} is not a language; choose one of {', '.join(LANGUAGES)}.")
     suffix = PurePath(name).suffix.lower()
     if suffix in NATIVE_SUFFIXES:
-        found: tuple[str, ...] = (NATIVE_SUFFIXES[suffix],)
+        sycl = NATIVE_SUFFIXES[suffix] == "cpp" and _SYCL.search(re.sub(r"//[^\n]*|/\*.*?(?:\*/|\Z)", " ", source, flags=re.DOTALL))
+        found: tuple[str, ...] = ("sycl",) if sycl else (NATIVE_SUFFIXES[suffix],)
     elif suffix == ".py":
         tree = _parse(source)
-        unknown = (asked,) if asked is not None and asked != "c" else ("torch",)
+        unknown = (asked,) if asked is not None and asked not in ("c", "sycl") else ("torch",)
         found = unknown if tree is None else _python_languages(tree)
     else:
         raise BadCandidate(f"{name}: the extension {suffix or '(none)'} is not one of a kernel file; {_NEXT_STEP}.")
@@ -58,7 +62,7 @@ def check_contract(source: str, language: str, python: bool | None = None, name:
 
     `python` says which of the two forms of `cuda` and `cpp` it is; None decides by whether it parses as Python.
     """
-    if language == "c":
+    if language in ("c", "sycl"):
         python = False
     elif language not in ("cuda", "cpp"):
         python = True

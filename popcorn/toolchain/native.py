@@ -1,4 +1,4 @@
-"""C, C++ and CUDA files with the plain C interface → a shared library. Parent side: never loads what it builds, needs no torch."""
+"""C, C++, CUDA and SYCL files with the plain C interface → a shared library. Parent side: never loads what it builds, needs no torch."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ from popcorn.toolchain.result import BuildResult
 INCLUDE_FOLDER = Path(__file__).parent / "include"
 LIBRARY = "kernel.so"
 
-_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
+_SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu", "sycl": ".cpp"}
 _STANDARD = {"c": "-std=gnu11", "cpp": "-std=c++17", "cuda": "-std=c++17"}
 _CUDA_LIBRARIES = {
     "cublas_v2.h": "cublas",
@@ -76,6 +76,8 @@ def build_native(source: str, language: str, cache: BuildCache, arch: str | None
 
 def _command(compiler: str, source: str, language: str, arch: str | None) -> list[str]:
     file = f"kernel{_SUFFIX[language]}"
+    if language == "sycl":
+        return [compiler, *_sycl_flags(compiler, arch), "-O3", "-std=c++17", "-ferror-limit=50", "-shared", "-fPIC", file, "-o", LIBRARY]
     if language != "cuda":
         warnings = ["-fmax-errors=50", "-fdiagnostics-color=never"] if "clang" not in compiler else ["-ferror-limit=50"]
         flags = ["-O3", "-march=native", "-fopenmp", _STANDARD[language], *warnings]
@@ -88,6 +90,15 @@ def _command(compiler: str, source: str, language: str, arch: str | None) -> lis
     # the runtime is linked statically: it shares the device's primary context, and so the streams, with torch's own
     host = ["-Xcompiler", "-fPIC,-O3,-fopenmp"]
     return [compiler, *flags, *host, "-shared", file, "-o", LIBRARY, *(f"-l{library}" for library in libraries)]
+
+
+def _sycl_flags(compiler: str, arch: str | None) -> list[str]:
+    """The device of a SYCL build: an NVIDIA GPU of this capability, else the host's cores. Names of targets are those of AdaptiveCpp's
+    `--acpp-targets` and of oneAPI DPC++'s `-fsycl-targets`; without a target icpx writes SPIR-V for whatever OpenCL device runs it."""
+    gpu = None if arch is None else f"sm_{device_architecture(arch).rstrip('a')}"
+    if Path(compiler).name in ("acpp", "syclcc"):
+        return [f"--acpp-targets={f'cuda:{gpu}' if gpu else 'omp'}"]
+    return ["-fsycl", *([f"-fsycl-targets=nvidia_gpu_{gpu}"] if gpu else [])]
 
 
 def _without_comments_alone(source: str) -> str:

@@ -22,7 +22,7 @@ def missing_tool(language: str) -> str | None:
         if importlib.util.find_spec(module) is None:
             return f"{language} kernels need the package {module}, which is not installed: {command}"
         return None
-    if language in ("c", "cpp"):
+    if language in ("c", "cpp", "sycl"):
         try:
             find_compiler(language)
         except MissingTool as missing:

@@ -9,11 +9,12 @@ import duckdb
 import pytest
 
 from popcorn.agents.external import External, watch
-from popcorn.agents.journal import Journal, read_run, read_runs
+from popcorn.agents.journal import Journal
 from popcorn.agents.mcp_server import make_server
 from popcorn.agents.tables import write_tables
 from popcorn.agents.tiers import find_tier
 from popcorn.agents.workbench import Workbench
+from popcorn.records.runs import read_run, read_runs
 from popcorn.suites.problems import find_problem
 from tests.agents.judge import SETTINGS, WRONG, place_with, right
 
@@ -39,7 +40,7 @@ def test_an_mcp_client_finds_the_tools_and_its_run_is_kept(external, tmp_path):
 
     listed = asyncio.run(converse())
     assert set(listed) == {"get_problem", *find_tier("all").tools}
-    run = read_run(tmp_path / "runs" / external.run.id)
+    run = read_run(tmp_path / "runs" / external.run.id / "run.json")
     assert (run.model, run.tier, run.outcome, run.speedup, run.ended_by, run.submitted_by) == (
         "some-agent", "external", "correct", 2.5, "submit", "model",
     )  # fmt: skip
@@ -53,10 +54,13 @@ def test_every_kernel_that_appears_in_a_folder_is_judged_once(external, tmp_path
     outside = tmp_path / "outside.c"
     outside.write_text(right(9))
     told: list[tuple[str, str]] = []
+    refused: list[tuple[str, str]] = []
 
     def write() -> None:
         (folder / "notes.txt").write_text("no kernel")
         (folder / "linked.c").symlink_to(outside)
+        (folder / "huge.c").write_text("x" * 256_001)
+        (folder / "latin.c").write_bytes(b"// caf\xe9")
         (folder / "kernel.c").write_text(right(2))
         time.sleep(0.4)
         (folder / "kernel.c").write_text(right(3))
@@ -72,8 +76,11 @@ def test_every_kernel_that_appears_in_a_folder_is_judged_once(external, tmp_path
         lambda path, answer: told.append((path.name, answer.text[:20])),
         lambda: external.run.ended_by is not None or time.monotonic() > end,
         every_s=0.05,
+        left_out=lambda path, why: refused.append((path.name, why)),
     )
     asyncio.run(work)
+    assert [name for name, _ in refused] == ["huge.c", "latin.c"], "each state of a file is told once"
+    assert "256,001 bytes" in refused[0][1] and "not UTF-8 (byte 6)" in refused[1][1]
     assert [name for name, _ in told] == ["kernel.c", "kernel.c", "final.c"]
     assert external.run.ended_by == "submit" and external.run.speedup == 3 and external.run.tool_calls == 3
 
@@ -103,3 +110,19 @@ def test_a_torn_line_of_a_journal_costs_that_line_alone(tmp_path):
     again.add("call", turn=1)
     assert [line["kind"] for line in Journal(tmp_path / "run").lines] == ["open", "output", "call"]
     assert read_runs(tmp_path) == [] and isinstance(journal.path, Path)
+
+
+def test_a_run_asked_in_other_words_is_another_run(monkeypatch):
+    from popcorn.agents import prompts, recorder
+    from popcorn.agents.budget import Budget
+
+    tier, bench = find_tier("all"), Workbench(place_with(), find_problem("original/L1/36"), SETTINGS)
+    asked = lambda: recorder.run_id(bench, "m", tier, Budget.of(tier), 1)  # noqa: E731
+    before = asked()
+    assert asked() == before
+    told = prompts.wording()
+    prompts.wording.cache_clear()
+    text = (prompts.FOLDER / "no_call.jinja").read_text
+    monkeypatch.setattr(prompts.Path, "read_text", lambda path, **rest: "new words" if path.name == "no_call.jinja" else text(**rest))
+    assert prompts.wording() != told and asked() != before
+    prompts.wording.cache_clear()

@@ -8,7 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from popcorn.agents.journal import read_runs
+from popcorn.records.runs import read_runs
 
 ROOT = Path(__file__).parents[2]
 

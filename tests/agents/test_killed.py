@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from popcorn.agents.journal import read_runs
+from popcorn.records.runs import read_runs
 from popcorn.schema.run import Run
 from tests.agents.judge import WRONG, right
 from tests.agents.server import ModelServer, Reply

@@ -21,6 +21,7 @@ from popcorn.schema.run import Tokens
 from popcorn.suites.problems import find_problem, list_problems
 from popcorn.toolchain import assembly
 from tests.agents.judge import SETTINGS, WRONG, WordEngine, place_with, right
+from tests.made_records import make_record
 
 NAMES = {
     "get_gpu_specs", "static_check", "compile_kernel", "run_correctness", "profile_kernel", "disassemble_kernel", "ert_roofline", "submit_kernel",
@@ -269,3 +270,10 @@ def test_the_engine_of_words_is_asked_for_a_build_and_never_for_a_judgement_by_c
     broken = use(workbench, "compile_kernel", right(1) + "broken")
     assert not broken.ok and broken.outcome == "compile_error"
     assert isinstance(workbench.place.engine, WordEngine) and workbench.place.engine.requests == []
+
+
+def test_seconds_of_somebody_else_s_evaluation_are_not_counted_twice(workbench):
+    lanes = make_record("correct").provenance
+    assert lanes.device_lane.run_s > 10, "the record that this engine answers with took longer than the call"
+    answer = use(workbench, "run_correctness", right(2))
+    assert answer.run_s == 0.0 and answer.queue_s <= lanes.build_lane.queue_s + lanes.device_lane.queue_s

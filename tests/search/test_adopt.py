@@ -41,6 +41,9 @@ def test_element_types_and_gradients_that_fail_are_not_taken():
     assert (found.precisions, found.gradient, found.bounds, found.multiples) == (("float32",), False, {}, {})
     assert any("bfloat16" in line for line in found.left_out) and any("gradients" in line for line in found.left_out)
     both = find_assumptions(PLAN, judge(lambda one, _: True), "D")
+    single = find_assumptions(PLAN, judge(lambda one, _: one.precision == "float32" or one.gradient == "none"), "D")
+    assert (single.precisions, single.gradients, single.gradient) == (("float32", "bfloat16"), ("float32",), True)
+    assert any(line.startswith("bfloat16 with gradients: ") for line in single.left_out)
     assert both.precisions == ("float32", "bfloat16") and both.gradient and both.refusal is None
 
 

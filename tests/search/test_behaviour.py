@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popcorn.search.behaviour import describe, reachable
+from popcorn.schema.measurement import Counters, KernelCounters
+from popcorn.search.behaviour import counted, describe, reachable
 
 PLAIN = """int popcorn_forward(const float* x, float* y, int n) {
     float s = 0;
@@ -73,3 +74,33 @@ def test_any_text_has_a_cell_within_the_grid(text, language):
 
 def test_the_shipped_kernels_of_every_language_lie_in_reachable_cells():
     assert describe(PLAIN, "c") in reachable("c") and describe(TRITON, "triton") in reachable("triton")
+
+
+def test_counters_correct_what_a_text_seems_to_do_and_say_nothing_where_there_are_none():
+    def seen(**facts):
+        return Counters(kernels=(KernelCounters(name="k", **facts),))
+
+    assert counted((3, 1, 0), Counters(reason="no ncu")) == (3, 1, 0)
+    assert counted((3, 1, 0), seen()) == (3, 1, 0), "what was not counted decides nothing"
+    assert counted((2, 1, 2), seen(shared_bytes_per_block=0, load_sectors_per_request=16.0)) == (1, 1, 2)
+    assert counted((2, 1, 2), seen(shared_bytes_per_block=0, load_sectors_per_request=4.0)) == (0, 1, 2)
+    assert counted((0, 1, 2), seen(shared_bytes_per_block=4096)) == (2, 1, 2)
+    assert counted((3, 1, 2), seen(shared_bytes_per_block=4096)) == (3, 1, 2)
+    assert counted((0, 1, 2), seen(flop_per_s={"tensor": 1e12}, stalls={"barrier": 0.2, "wait": 0.8})) == (0, 3, 3)
+
+
+def test_a_record_s_counters_give_its_cell():
+    from popcorn.search.judging import judged_of
+    from tests.made_records import make_record
+
+    record = make_record("correct", made="2025-11-29T10:00:00.000000+00:00", id="a" * 16)
+    kernel = KernelCounters(name="k", shared_bytes_per_block=2048)
+    told = record.model_copy(
+        update={
+            "measurement": record.measurement.model_copy(update={"counters": Counters(kernels=(kernel,))}),
+            "subject": record.subject.model_copy(update={"source": PLAIN, "language": "c"}),
+        }
+    )
+    assert judged_of(told).cell == counted(describe(PLAIN, "c"), Counters(kernels=(kernel,)))
+    without = told.model_copy(update={"measurement": record.measurement.model_copy(update={"counters": Counters(reason="no ncu")})})
+    assert judged_of(without).cell is None

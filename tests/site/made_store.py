@@ -76,6 +76,7 @@ def extremes() -> list[Record]:
     found += [
         evaluation("original/L1/36", "correct", 20, name="unknown.cu", measurement=nothing, source=None),
         evaluation("original/L1/36", "correct", 21, name="instant.cu", measurement=measured(1e-9, 1e6, 1.0)),
+        evaluation("original/L1/36", "correct", 21, name="other_text.cu", source=KERNEL.replace("2.0f", "3.0f")),
         evaluation("original/L1/36", "correct", 22, name="endless.cu", measurement=measured(86_400.0, 1e-6, 0.0)),
         evaluation("original/L1/36", "correct", 23, name="unfit.cu", measurement=measured(1e-4, 1.5, 0.3, fit=False)),
         evaluation("original/L1/36", "correct", 24, name=f"{EXOTIC}{HOSTILE}"),

@@ -9,7 +9,7 @@ from popcorn.records.runs import write_run
 from popcorn.records.store import Store
 from popcorn.records.tables import write_table
 from popcorn.site.build import MANIFEST, build
-from popcorn.site.gather import Source
+from popcorn.site.gather import Source, gather, open_sources
 from tests.made_records import make_record
 from tests.site.made_store import evaluation, library, make_run, measured
 
@@ -99,3 +99,27 @@ def test_what_cannot_be_done_is_one_sentence(home, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingTool, match=r"pip install 'popcornbench\[site\]'"):
         build(source(home), home / "site")
+
+
+def test_a_record_that_several_runs_share_belongs_to_the_one_that_asked_first_and_is_named_by_its_model(tmp_path):
+    record = evaluation("popcorn/L1/1", "correct", 1, name="kernel.c")
+    store = Store(tmp_path / "records")
+    store.append(record)
+    for name, model, started in (("a", "late", "2025-11-30"), ("b", "first", "2025-11-28"), ("c", "later", "2025-11-29")):
+        write_run(make_run(name, "popcorn/L1/1", model, "all", record).model_copy(update={"started": started}), tmp_path / "runs")
+    source = Source("mine", store, tmp_path / "runs")
+    with open_sources([source]) as tables:
+        found = gather([source], tables)
+    assert [(row["run"], row["name"]) for row in found.evaluations] == [("b", "first")]
+
+
+def test_a_run_whose_record_lies_elsewhere_says_so_and_what_the_run_itself_says(tmp_path):
+    record = evaluation("popcorn/L1/1", "correct", 1)
+    run = make_run("a", "popcorn/L1/1", "m", "all", record).model_copy(
+        update={"outcome": "correct", "speedup": 2.5, "submitted_by": "harness"}
+    )
+    write_run(run, tmp_path / "runs")
+    built = build([Source("mine", Store(tmp_path / "records"), tmp_path / "runs")], tmp_path / "site")
+    page = (built.folder / "runs" / "a.html").read_text()
+    assert f"its record {record.id} is in none of the stores" in page and "the run itself says: correct, 2.50×" in page
+    assert "no kernel was submitted" not in page and "the harness" in page and "the best correct kernel so far" in page

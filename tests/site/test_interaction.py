@@ -12,7 +12,7 @@ from tests.site.made_store import library
 
 
 def column(page, holder: str, heading: str) -> list[str]:
-    heads = [one.strip().rstrip(" ↑↓") for one in page.locator(f"{holder} thead th").all_inner_texts()]
+    heads = [one.strip().rstrip(" ↑↓") for one in page.locator(f"{holder} thead th:not([hidden])").all_inner_texts()]
     place = heads.index(heading) + 1
     return page.locator(f"{holder} tbody tr td:nth-child({place})").all_inner_texts()
 
@@ -112,9 +112,20 @@ def test_the_explorer_has_a_heat_map_a_roofline_and_failures_with_reasons(opened
     page.wait_for_function("document.querySelector('#plot').innerText.includes('2.10.0+cu128')")
 
 
+def test_rows_of_two_devices_stand_under_two_roofs(opened):
+    page = opened("ops/rms_norm.html")
+    page.get_by_role("button", name="Roofline").click()
+    page.wait_for_function("document.getElementById('plot').dataset.roofs === '1'")
+    page.get_by_role("button", name="Curves").click()
+    page.get_by_label("colour by", exact=True).select_option("device")
+    page.get_by_role("button", name="Roofline").click()
+    page.wait_for_function("document.getElementById('plot').dataset.roofs === '2'")
+
+
 @contextlib.contextmanager
-def fake_fill(records):
-    """A fill that sends these records to whoever asks, then ends."""
+def fake_fill(records, lost: int | None = None):
+    """A fill that sends these records to whoever asks, then ends; the first who asks is cut off after `lost` of them."""
+    cut = [lost] if lost is not None else []
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_):
@@ -127,9 +138,12 @@ def fake_fill(records):
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(encode(Event("hello")) + b": still here\n\n")
-            for record in records:
+            most = cut.pop() if cut else None
+            for record in records[:most]:
                 self.wfile.write(encode(Event("record", record)))
                 self.wfile.flush()
+            if most is not None:
+                return
             self.wfile.write(encode(Event("done")))
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as serving:
@@ -164,6 +178,18 @@ def test_a_page_follows_a_fill_and_remembers_its_port(opened, site):
         page.watched.elsewhere.clear()
 
 
+def test_a_lost_connection_is_no_end_and_is_tried_again(opened):
+    with fake_fill(streamed(), lost=1) as port:
+        page = opened("ops/rms_norm.html")
+        page.get_by_label("Port of the fill").fill(str(port))
+        page.get_by_role("button", name="Follow a fill").click()
+        page.wait_for_function("document.getElementById('live').innerText.includes('connection lost after 1 rows; trying again')")
+        assert page.get_by_role("button", name="Disconnect").is_visible()
+        page.wait_for_function("document.getElementById('live').innerText.includes('ended: 3 rows')", timeout=60_000)
+        page.watched.errors.clear()  # the browser itself writes that the answer was cut
+        page.watched.elsewhere.clear()
+
+
 def test_a_port_where_nobody_listens_is_said(opened):
     page = opened("ops/rms_norm.html")
     page.get_by_label("Port of the fill").fill("1")
@@ -189,7 +215,19 @@ def test_models_kernels_and_stores_are_compared(opened):
     page.get_by_role("button", name="Two kernels").click()
     told = page.locator("#summary").inner_text()
     assert "compared" in told or "faster" in told or "difference" in told or "no time" in told
+    page.locator("#choice select").nth(0).select_option(
+        label=next(one for one in page.locator("#choice select").nth(0).locator("option").all_inner_texts() if one.startswith("instant.cu"))
+    )
+    page.locator("#choice select").nth(1).select_option(
+        label=next(
+            one for one in page.locator("#choice select").nth(1).locator("option").all_inner_texts() if one.startswith("other_text.cu")
+        )
+    )
+    page.wait_for_function("document.getElementById('texts-said').innerText.includes('lines of A alone')")
+    changed = page.locator("#texts-diff .minus, #texts-diff .plus").all_inner_texts()
+    assert [one[0] for one in changed] == ["-", "+"] and "2.0f" in changed[0] and "3.0f" in changed[1]
     page.get_by_role("button", name="Two stores").click()
+    assert not page.locator("#texts").is_visible()
     assert page.locator("#summary").inner_text().startswith("40 questions that both answer; 0 outcomes changed")
 
 

@@ -77,7 +77,11 @@ def test_figures_on_a_record_page_are_those_of_the_store(opened, site):
         path = record_path(site, name)
         record = next(record for record in site.store if record.id == path[8:-5])
         page = opened(path)
-        facts = {row.locator("dt").inner_text(): row.locator(".value").inner_text() for row in page.locator(".card dl > div").all()}
+        facts = {
+            label: row.locator(".value").inner_text()
+            for row in page.locator(".card dl > div").all()
+            for label in row.locator("dt").inner_text().split(", ")
+        }
         timing, energy = record.measurement.timing, record.measurement.energy
         assert facts["kernel runtime"].startswith(show_time(timing.candidate.time_s))
         assert facts["speedup over eager"].replace("\xa0", " ") == (
@@ -92,6 +96,8 @@ def test_unknown_is_a_dash_with_its_reason(opened, site):
     page = opened(record_path(site, "unknown.cu"))
     row = page.locator(".card .unknown", has_text="torch.compile runtime")
     assert row.locator(".value").inner_text() == "—" and row.locator(".note").inner_text() == "torch.compile failed"
+    sentences = page.locator(".card", has_text="Energy").locator(".unknown .note").all_inner_texts()
+    assert len(sentences) == len(set(sentences)), "a reason is said once a card"
     empty = [row.inner_text() for row in page.locator(".card .unknown").all() if not row.locator(".note").count()]
     assert empty == []
 

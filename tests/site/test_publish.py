@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from popcorn.errors import MissingFile
+from popcorn.errors import MissingFile, UnwritableStore
 from popcorn.records.store import Store
 from popcorn.site.build import Built, build
 from popcorn.site.gather import Source
@@ -88,6 +88,21 @@ def test_whoever_pushes_meanwhile_keeps_their_commit(home, monkeypatch):
     assert publish(home / "site", home / "clone").pushed
     assert {"rival.txt", "problems.html"} <= files(home)
     assert "rival" in git(home / "remote.git", "log", "--format=%s", "gh-pages")
+
+
+def test_a_push_that_is_refused_tells_what_git_said(home):
+    hook = home / "remote.git" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho 'pages are closed today' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(UnwritableStore, match="pages are closed today"):
+        publish(home / "site", home / "clone")
+    hook.unlink()
+    publish(home / "site", home / "clone")
+    rebuild(home, 2)
+    hook.write_text("#!/bin/sh\necho 'closed again' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(UnwritableStore, match="closed again"):
+        publish(home / "site", home / "clone")
 
 
 def test_a_folder_of_a_branch_and_a_repository_without_remote(home):

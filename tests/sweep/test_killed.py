@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from popcorn.agents.journal import read_runs
+from popcorn.records.runs import read_runs
 from popcorn.records.store import Store
 from popcorn.sweep.done import Done
 
@@ -41,7 +41,7 @@ def test_a_sweep_killed_ten_times_ends_as_one_that_was_not(tmp_path):
     sweep(tmp_path / "whole", 0)
     killed, whole = contents(tmp_path / "killed"), contents(tmp_path / "whole")
     assert killed == whole
-    assert len(whole[2]) == 36 == len(whole[1])
+    assert len(whole[2]) == 72 == len(whole[1])
     judged = [line.split()[0] for line in (tmp_path / "killed" / "evaluations.log").read_text().splitlines()]
     assert len(judged) == len(set(judged)), "an evaluation that had finished was repeated"
     stored = list(Store(tmp_path / "killed" / "records"))

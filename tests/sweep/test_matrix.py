@@ -1,5 +1,6 @@
 """The matrix is strict, extends, and names the nearest key; ids change with meaning and with nothing else."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,8 @@ def test_every_named_sweep_reads_and_is_a_few_lines_over_one_base(name):
 def test_the_smoke_sweep_is_two_variants_three_tiers_four_problems_three_models():
     matrix = read_matrix(ROOT / "sweeps" / "smoke.toml")
     jobs = agent_jobs(matrix)
-    assert len(jobs) == 3 * 4 * 3
-    assert {job.problem.partition("/")[0] for job in jobs} == {"original", "popcorn"}
+    assert len(jobs) == 2 * 4 * 3 * 3
+    assert Counter(problem.partition("/")[0] for problem in {job.problem for job in jobs}) == {"original": 4, "popcorn": 4}
 
 
 @pytest.mark.parametrize(

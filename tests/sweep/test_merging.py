@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from popcorn.agents.journal import Journal, read_runs
 from popcorn.errors import MissingFile
+from popcorn.records.runs import read_runs, write_run
 from popcorn.records.store import Store
 from popcorn.schema.run import Run
 from popcorn.sweep.done import Done
@@ -23,7 +23,7 @@ def cache(path: Path, *outcomes: str, ended: str | None = "submit", job: str | N
             for number, outcome in enumerate(outcomes)
         ]
     )
-    Journal(path / "runs" / "agents" / RUN.id).keep(RUN.model_copy(update={"ended_by": ended}))
+    write_run(RUN.model_copy(update={"ended_by": ended}), path / "runs" / "agents")
     if job:
         Done(path).add(job, "done", "sweep", outcome="correct")
     return path

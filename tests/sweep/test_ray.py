@@ -31,7 +31,7 @@ def cluster():
 
 
 def test_a_sweep_of_agents_is_judged_on_the_cluster_and_recorded_here(cluster, tmp_path, monkeypatch):
-    from popcorn.agents.journal import read_runs
+    from popcorn.records.runs import read_runs
     from popcorn.sweep.matrix import make_matrix
     from popcorn.sweep.ray_engine import opener
     from popcorn.sweep.submitting import prepare, run_here

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from popcorn.agents.journal import read_runs
 from popcorn.cli.main import app
 from popcorn.errors import BadSweep
+from popcorn.records.runs import read_runs
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.sweep.done import Done
@@ -208,9 +208,9 @@ def test_the_machine_s_own_control_is_run_before_a_session_and_said(cache, monke
 def test_the_commands_plan_and_tell_and_refuse_in_one_sentence(cache, tmp_path):
     run = CliRunner()
     planned = run.invoke(app, ["sweep", "plan", str(ROOT / "sweeps" / "smoke.toml")])
-    assert planned.exit_code == 0 and "36 missing" in planned.stdout and max(map(len, planned.stdout.splitlines())) <= 100
+    assert planned.exit_code == 0 and "72 missing" in planned.stdout and max(map(len, planned.stdout.splitlines())) <= 100
     facts = json.loads(run.invoke(app, ["sweep", "plan", str(ROOT / "sweeps" / "smoke.toml"), "--json"]).stdout)
-    assert facts["missing"] == 36 and facts["expected_dollars"] == 0
+    assert facts["missing"] == 72 and facts["expected_dollars"] == 0
     for arguments, code, said in (
         (["sweep", "plan", "nothing.toml"], 69, "cannot be read"), (["sweep", "status", "nobody"], 69, "no sweep"),
         (["sweep", "submit", str(ROOT / "sweeps" / "smoke.toml"), "--local", "--container-image", "x"], 69, "--container-image"),

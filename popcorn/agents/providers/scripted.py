@@ -16,6 +16,8 @@ from inspect_ai.tool import ToolChoice, ToolFunction, ToolInfo
 from popcorn.agents.providers.speaking import Heard, fenced, listen, speak
 
 KERNELS = Path(__file__).parent / "kernels"
+PLAIN = Path(__file__).parent / "plain"
+"""Problems for which it has one idea alone."""
 _SUFFIX = {"c": ".c", "cpp": ".c", "cuda": ".cu"}
 _SPEEDUP = re.compile(r"speedup ([\d.]+)×")
 
@@ -54,8 +56,8 @@ class Scripted(ModelAPI):
 def kernels_for(problem: str, language: str) -> list[str]:
     """The kernels of a problem in this language, first idea first; none where nobody wrote any."""
     suffix = _SUFFIX.get(language)
-    folder = KERNELS / re.sub(r"[^\w]", "_", problem)
-    found = sorted(folder.glob(f"*{suffix}")) if suffix else []
+    name = re.sub(r"[^\w]", "_", problem)
+    found = sorted(path for folder in (KERNELS, PLAIN) for path in (folder / name).glob(f"*{suffix}")) if suffix else []
     texts = [path.read_text(encoding="utf-8") for path in found]
     return [text.replace("\nint popcorn_forward(", '\nextern "C" int popcorn_forward(') for text in texts] if language == "cpp" else texts
 

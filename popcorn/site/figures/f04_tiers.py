@@ -42,7 +42,7 @@ def plot(table: Rows) -> Any:
     )
     rate = shared.encode(alt.Y("correct_rate:Q", title="correct", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])))
     speed = shared.encode(alt.Y("speedup_median:Q", title="median speedup", axis=alt.Axis(format="~g")))
-    panels = [part.properties(width=150, height=140).facet(column=alt.Column("level:N", title=None)) for part in (rate, speed)]
+    panels = [part.properties(width=190, height=150).facet(column=alt.Column("level:N", title=None)) for part in (rate, speed)]
     return alt.vconcat(*panels)
 
 

@@ -143,11 +143,11 @@ def front_chart(rows: Rows, x: str, x_title: str, log_x: bool = False) -> Any:
         alt.Chart()
         .mark_line(interpolate="step-before", strokeWidth=1.5, opacity=0.7, color="#8a857a")
         .transform_filter("datum.front")
-        .encode(across, up, strokeDash=alt.StrokeDash("variant:N", title="variant"))
+        .encode(across, up, strokeDash=alt.StrokeDash("variant:N", title="variant", legend=None))
     )
     return (
         alt.layer(line, points, data=data)
-        .properties(width=230, height=230)
+        .properties(width=340, height=230)
         .facet(facet=alt.Facet("level:N", title=None), columns=2)
         .resolve_scale(x="independent" if log_x else "shared")
     )

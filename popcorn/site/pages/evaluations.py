@@ -42,7 +42,8 @@ def render_record(path: str, about: dict[str, Any], others: int, rows: dict[str,
     record = unflatten(rows[about["id"]])
     raw = path.removesuffix(".html") + ".json"
     html = show("record.html", path, raw=raw.rpartition("/")[2], others=others, **about_record(record), judged=about)
-    return {path: html, raw: record.model_dump_json(indent=1)}
+    beside = path.removesuffix(".html") + ".source.js"
+    return {path: html, raw: record.model_dump_json(indent=1), beside: code.delivered(record.id, record.subject.source)}
 
 
 def about_record(record: Record) -> dict[str, Any]:
@@ -55,9 +56,9 @@ def about_record(record: Record) -> dict[str, Any]:
         "title": title_of(subject.problem, reference),
         "sections": list(facts.sections(record)),
         "times": times(record),
-        "source": code.lines_of(source, subject.language) if source else [],
+        "source": code.numbered(source, subject.language) if source else [],
         "source_text": source,
-        "reference": code.lines_of(reference) if reference else [],
+        "reference": code.numbered(reference) if reference else [],
         "reference_text": reference,
         "limit": code.LIMIT,
     }

@@ -61,4 +61,4 @@ def _page(about: dict[str, Any], rows: list[Row], runs: list[dict[str, Any]], fo
 
 
 def _render(path: str, values: dict[str, Any], text: str) -> Files:
-    return {path: show("problem.html", path, reference=code.lines_of(text) if text else [], reference_text=text, **values)}
+    return {path: show("problem.html", path, reference=code.numbered(text) if text else [], reference_text=text, **values)}

@@ -63,13 +63,26 @@ def render_run(path: str, file: Path, about: dict[str, Any], mode: str | None, o
     values = {
         "run": run, "mode": mode, "optimal": optimal, "judged": about, "title": title_of(run.problem, run.reference), "turns": heads(run, inline),
         "bodies": bodies[:inline], "inline": INLINE, "first_piece": inline, "stem": stem.rpartition("/")[2], "prompt": prompt,
-        "prompt_cut": cut_prompt, "final": code.lines_of(final, run.language) if final else [], "final_text": final,
-        "seen": code.lines_of(run.reference) if run.reference else [], "seen_text": run.reference or "", "timeline": timeline(run),
+        "prompt_cut": cut_prompt, "final": code.numbered(final, run.language) if final else [], "final_text": final,
+        "seen": code.numbered(run.reference) if run.reference else [], "seen_text": run.reference or "", "timeline": timeline(run),
         "steps": steps(run), "limit": code.LIMIT,
     }  # fmt: skip
     about_it = about_record(record) if record else {"record": None, "sections": [], "times": [], "headline": words.outcome_word(None)}
+    values["absent"] = absent(run)
     html = show("run.html", path, **{**about_it, **values})
+    if record:
+        writer.files[f"{stem}.source.js"] = code.delivered(record.id, record.subject.source or run.candidate)
     return {path: html, f"{stem}.json": run.model_dump_json(indent=1), **writer.files}
+
+
+def absent(run: Run) -> str:
+    """What is said where there is no record: never that nothing was submitted when something was."""
+    if run.ended_by is None:
+        return "the run has not ended"
+    if run.record_id is None:
+        return run.reason or "no kernel was submitted"
+    said = f"{words.outcome_word(run.outcome)}{f', {words.ratio(run.speedup)}' if run.speedup is not None else ''}"
+    return f"its record {run.record_id} is in none of the stores that this site was built from; the run itself says: {said}"
 
 
 def heads(run: Run, inline: int) -> list[dict[str, Any]]:
@@ -87,7 +100,7 @@ def timeline(run: Run) -> list[dict[str, Any]]:
     """Seconds of each turn: model, tools at work, queues, and the rest of its wall time."""
     rows = []
     for turn in run.turns:
-        llm, queue = turn.llm_s or 0.0, turn.queue_s or 0.0
+        llm, queue = turn.llm_s or 0.0, min(turn.queue_s or 0.0, turn.tool_s or 0.0)
         tools = max(0.0, (turn.tool_s or 0.0) - queue)
         rest = max(0.0, turn.wall_s - llm - tools - queue) if turn.wall_s is not None else 0.0
         rows += [
@@ -107,9 +120,15 @@ def steps(run: Run) -> list[dict[str, Any]]:
             text = kernel_of(call)
             if text is not None and text != before:
                 if before is not None:
-                    found.append({"turn": turn.index, "tool": call.tool, "lines": code.difference(before, text)[:400]})
+                    found.append({"turn": turn.index, "tool": call.tool, "before": before, "after": text})
                 before = text
-    return found[-12:]
+    return [_step(one) for one in found[-12:]]
+
+
+def _step(change: dict[str, Any]) -> dict[str, Any]:
+    lines = code.difference(change["before"], change["after"])
+    kinds = [kind for kind, _ in lines]
+    return {**change, "added": kinds.count("+"), "removed": kinds.count("-"), "lines": code.shown(lines[:400])}
 
 
 def kernel_of(call: ToolCall) -> str | None:

@@ -15,7 +15,7 @@ PIECE = 4000
 
 RUN_COLUMNS = (
     "id", "file", "problem", "variant", "level", "model", "tier", "language", "mode", "outcome", "speedup", "speedup_low", "speedup_high",
-    "time_s", "sol", "energy_ratio", "turns", "tokens", "cost_usd", "wall_s", "started", "optimal", "store",
+    "time_s", "sol", "energy_ratio", "turns", "tokens", "cost_usd", "wall_s", "started", "optimal", "fit", "submitted_by", "store",
 )  # fmt: skip
 EVALUATION_COLUMNS = (
     "id", "link", "problem", "name", "language", "case_id", "device", "outcome", "judgement", "speedup", "speedup_low", "speedup_high",
@@ -48,7 +48,7 @@ def run_row(one: RunRow) -> dict[str, Any]:
         "id": run.id, "file": f"runs/{file_name(run.id)}.html", "problem": run.problem, "variant": variant, "level": level, "model": run.model,
         "tier": run.tier, "language": run.language, "mode": one.mode or "at work", "outcome": row.get("outcome"), "turns": one.turns,
         "tokens": run.tokens.total, "cost_usd": run.cost_usd, "wall_s": run.wall_s, "started": run.started, "optimal": one.optimal,
-        "store": one.store, **figures,
+        "submitted_by": run.submitted_by, "fit": row.get("control_fit") if good else None, "store": one.store, **figures,
     }  # fmt: skip
 
 

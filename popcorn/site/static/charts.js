@@ -5,23 +5,24 @@ popcorn.chart = (() => {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const series = () => [1, 2, 3, 4, 5, 6, 7, 8].map((n) => css(`--series-${n}`));
 
-  function config() {
+  // neutral: legends of shapes and dashes, which carry no colour of their own
+  function config(neutral) {
     const [text, soft, grid, line] = ["--text", "--soft", "--grid", "--line-strong"].map(css);
     const font = css("--sans");
     return {
       background: "transparent", font, aria: false, padding: { left: 2, right: 6, top: 6, bottom: 2 }, view: { stroke: null },
       range: { category: series(), heatmap: { scheme: "oranges" } },
       axis: { labelColor: soft, titleColor: soft, gridColor: grid, domainColor: line, tickColor: line, titleFontWeight: "normal", labelFontSize: 12, titleFontSize: 12, titlePadding: 10, labelFont: font, titleFont: font },
-      legend: { labelColor: text, titleColor: soft, titleFontWeight: "normal", labelFontSize: 12, titleFontSize: 12, symbolStrokeWidth: 2, labelLimit: 260 },
+      legend: { labelColor: text, titleColor: soft, titleFontWeight: "normal", labelFontSize: 12, titleFontSize: 12, symbolStrokeWidth: 2, ...(neutral ? { symbolFillColor: soft, symbolStrokeColor: soft } : {}), labelLimit: 260 },
       header: { labelColor: text, titleColor: soft, labelFontSize: 12 }, title: { color: text }, text: { color: text }, rule: { color: soft }, mark: { color: css("--series-1") },
     };
   }
 
   // spec: an object, or a function of the colours that makes one. onclick gets the datum of a mark.
-  async function chart(element, spec, { onclick = null, canvas = false } = {}) {
-    drawn.set(element, { spec, onclick, canvas });
+  async function chart(element, spec, { onclick = null, canvas = false, neutral = false } = {}) {
+    drawn.set(element, { spec, onclick, canvas, neutral });
     const given = typeof spec === "function" ? spec({ css, series: series() }) : spec;
-    const full = { ...(given.width === "container" ? { autosize: { type: "fit-x", contains: "padding" } } : {}), ...given, config: { ...config(), ...(given.config && given.config.own ? given.config.own : {}) } };
+    const full = { ...(given.width === "container" ? { autosize: { type: "fit-x", contains: "padding" } } : {}), ...given, config: { ...config(neutral), ...(given.config && given.config.own ? given.config.own : {}) } };
     const turn = (drawn.get(element).turn = Symbol("turn"));
     const result = await window.vegaEmbed(element, full, { actions: false, renderer: canvas ? "canvas" : "svg", logLevel: 1, tooltip: { theme: "custom" }, mode: "vega-lite" });
     const entry = drawn.get(element);

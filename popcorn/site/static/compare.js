@@ -52,7 +52,7 @@
       { data: { values }, mark: { type: "point", filled: true, size: 65, opacity: 0.85 }, encoding: { x: { field: "x", type: "quantitative", scale }, y: { field: "y", type: "quantitative", scale }, tooltip: [{ field: "problem" }, { field: "a", title: "A" }, { field: "b", title: "B" }] } },
     ] }));
   }
-  const FIGURES = [["problem", "problem"], ["case_id", "case"], ["device", "device"], ["language", "language"], ["outcome", "outcome"], ["speedup", "speedup over eager", u.ratio, "up"], ["speedup_low", "its lower end", u.ratio, "up"], ["speedup_high", "its upper end", u.ratio, "up"], ["speedup_compiled", "speedup over torch.compile", u.ratio, "up"], ["time_s", "runtime", u.time, "down"], ["baseline_time_s", "eager runtime", u.time, "down"], ["sol", "speed of light", u.percent, "up"], ["energy_ratio", "energy / eager", u.ratio, "down"], ["memory_ratio", "memory / eager", u.ratio, "down"], ["made", "made"], ["store", "store"]];
+  const FIGURES = [["problem", "problem"], ["case_id", "case"], ["device", "device"], ["language", "language"], ["outcome", "outcome"], ["speedup", "speedup over eager", u.ratio, "up"], ["speedup_low", "its lower end", u.ratio, "up"], ["speedup_high", "its upper end", u.ratio, "up"], ["speedup_compiled", "speedup over torch.compile", u.ratio, "up"], ["time_s", "runtime", u.time, "down"], ["baseline_time_s", "eager runtime", u.time, "down"], ["sol", "speed of light", u.percent, "up"], ["energy_ratio", "energy / eager", u.ratio, "down"], ["memory_ratio", "memory / eager", u.ratio, "down"], ["made", "made", (value) => String(value).slice(0, 16).replace("T", " ")], ["store", "store"]];
   function kernels() {
     const options = evaluations.slice(0, 2000).map((row) => [row.id, `${row.name || row.id} · ${row.problem} · ${row.speedup ? u.ratio(row.speedup) : (row.outcome || "").replaceAll("_", " ")}`]);
     const same = evaluations.findIndex((row, place) => place > 0 && row.problem === evaluations[0].problem);
@@ -61,9 +61,25 @@
     const alike = a.problem === b.problem && a.case_id === b.case_id && a.device === b.device;
     const meet = alike && a.speedup_low && b.speedup_low ? a.speedup_low <= b.speedup_high && b.speedup_low <= a.speedup_high : null;
     $("summary").textContent = !alike ? "They answer different questions (problem, case or device differ), so their times cannot be compared." : meet === null ? "One of them has no time." : meet ? "Their intervals meet: no difference that can be told." : `${a.speedup > b.speedup ? "A" : "B"} is faster, beyond both intervals.`;
-    const rows = FIGURES.map(([key, label, showing]) => ({ id: key, what: label, a: showing ? showing(a[key]) : (a[key] ?? u.UNKNOWN), b: showing ? showing(b[key]) : (b[key] ?? u.UNKNOWN), ratio: showing && a[key] && b[key] ? a[key] / b[key] : null }));
-    popcorn.table($("pairs"), { label: "figures", rows, search: false, columns: [{ key: "what", label: "" }, { key: "a", label: "A", wrap: true }, { key: "b", label: "B", wrap: true }, { key: "ratio", label: "A / B", kind: "ratio" }].map((column) => ({ ...column, label: column.label || "figure" })) });
+    const rows = FIGURES.map(([key, label, showing]) => ({ id: key, what: label, a: showing ? showing(a[key]) : (a[key] ?? u.UNKNOWN), b: showing ? showing(b[key]) : (b[key] ?? u.UNKNOWN), ratio: typeof a[key] === "number" && typeof b[key] === "number" && b[key] ? u.ratio(a[key] / b[key]) : "" }));
+    popcorn.table($("pairs"), { label: "figures", rows, search: false, columns: [{ key: "what", label: "" }, { key: "a", label: "A", wrap: true }, { key: "b", label: "B", wrap: true }, { key: "ratio", label: "A / B", kind: "right" }].map((column) => ({ ...column, label: column.label || "figure" })) });
     $("pair-chart").hidden = true;
+    texts(a, b);
+  }
+  // The two kernels' texts, line by line: what A has and B has not, and the other way round.
+  async function texts(a, b) {
+    const turn = (texts.turn = Symbol("turn"));
+    const [old, fresh] = await Promise.all([a, b].map((row) => popcorn.load(`source-${row.id}`, popcorn.root + row.link.split("#")[0].replace(/\.html$/, ".source.js")).catch(() => "")));
+    if (texts.turn !== turn || state.kind !== "kernels") return;
+    $("texts").hidden = false;
+    const missing = !old || !fresh ? "The text of one of them was not kept." : old === fresh ? "The texts are the same." : "";
+    const patch = missing ? null : window.Diff.structuredPatch("A", "B", old, fresh, "", "", { context: 3, timeout: 3000 });
+    const lines = (patch ? patch.hunks : []).flatMap((hunk) => [`@ line ${hunk.oldStart} of A, ${hunk.newStart} of B`, ...hunk.lines]);
+    const count = (sign) => lines.filter((line) => line[0] === sign).length;
+    $("texts-said").textContent = missing || (patch ? `${count("-")} lines of A alone (−), ${count("+")} of B alone (+).` : "The texts differ so much that no comparison of lines was found in three seconds.");
+    const KIND = { "+": "plus", "-": "minus", "@": "at" };
+    $("texts-diff").hidden = !lines.length;
+    $("texts-diff").replaceChildren(...lines.slice(0, 4000).map((line) => make("div", { class: KIND[line[0]] || "same" }, line[0] === "@" ? line.slice(2) : line)));
   }
   function stores() {
     const options = data.pairs.map((pair, place) => [String(place), `${pair.before} → ${pair.after}`]);
@@ -77,6 +93,7 @@
     $("pair-chart").hidden = true;
   }
   function show() {
+    $("texts").hidden = true;
     ({ models, kernels, stores })[state.kind]();
   }
   if (kinds.some(([value]) => value === asked.get("kind"))) state.kind = asked.get("kind");

@@ -131,17 +131,19 @@
   function roofline() {
     const some = counted().filter((row) => row.flops && row.min_bytes);
     const values = some.map((row) => ({ x: row.flops / row.min_bytes, y: row.flops / row.time_s, who: groupOf(row), case: row.case, rate: u.rate(row.flops / row.time_s, "FLOP"), bw: u.rate(row.bytes_per_s, "B"), light: u.percent(row.sol), live: Boolean(row.live) }));
-    const peaks = some.find((row) => row.peak_bytes_per_s && row.peak_flop_per_s);
-    const roof = [];
-    if (peaks) {
-      const ridge = peaks.peak_flop_per_s / peaks.peak_bytes_per_s;
-      const least = Math.min(ridge / 64, ...values.map((v) => v.x));
-      roof.push({ x: least, y: least * peaks.peak_bytes_per_s }, { x: ridge, y: peaks.peak_flop_per_s }, { x: Math.max(ridge * 8, ...values.map((v) => v.x)), y: peaks.peak_flop_per_s });
-    }
+    // a roof for each pair of ceilings that rows were held against: devices, and measurements of one device, differ in them
+    const peaks = new Map(some.filter((row) => row.peak_bytes_per_s && row.peak_flop_per_s).map((row) => [`${row.peak_bytes_per_s}/${row.peak_flop_per_s}`, row]));
+    const ridges = [...peaks.values()].map((row) => row.peak_flop_per_s / row.peak_bytes_per_s);
+    const [least, most] = [Math.min(...ridges.map((ridge) => ridge / 64), ...values.map((v) => v.x)), Math.max(...ridges.map((ridge) => ridge * 8), ...values.map((v) => v.x))];
+    const roof = [...peaks.values()].flatMap((row, place) => {
+      const [ridge, about] = [ridges[place], `${row.device}: ${u.rate(row.peak_bytes_per_s, "B")}, ${u.rate(row.peak_flop_per_s, "FLOP")}`];
+      return [[least, least * row.peak_bytes_per_s], [ridge, row.peak_flop_per_s], [most, row.peak_flop_per_s]].map(([x, y]) => ({ x, y, about, roof: String(place) }));
+    });
+    $("plot").dataset.roofs = String(peaks.size);
     draw((theme) => ({
       width: "container", height: 380, data: { values },
       layer: [
-        { data: { values: roof }, mark: { type: "line", strokeDash: [5, 4] }, encoding: { x: { field: "x", type: "quantitative" }, y: { field: "y", type: "quantitative" }, color: { value: theme.css("--soft") } } },
+        { data: { values: roof }, mark: { type: "line", strokeDash: [5, 4], tooltip: { content: "data" } }, encoding: { x: { field: "x", type: "quantitative" }, y: { field: "y", type: "quantitative" }, detail: { field: "roof" }, tooltip: [{ field: "about", title: "ceilings" }], color: { value: theme.css("--soft") } } },
         { mark: { type: "point", filled: true, size: 60, opacity: 0.85 }, encoding: { x: { field: "x", type: "quantitative", scale: { type: "log" }, title: "FLOP per byte, as declared", axis: { format: "~g" } }, y: { field: "y", type: "quantitative", scale: { type: "log" }, title: "FLOP/s", axis: { format: "~s" } }, color: { field: "who", type: "nominal", title: null, scale: { range: theme.series }, legend: { orient: "top" } }, tooltip: [{ field: "who", title: "implementation" }, { field: "case" }, { field: "rate", title: "compute" }, { field: "bw", title: "bandwidth" }, { field: "light", title: "SOL" }] } },
       ],
     }), values.length);
@@ -153,9 +155,9 @@
   }
   const CASE_COLUMNS = [
     { key: "implementation", label: "implementation" }, { key: "case", label: "case" }, { key: "outcome", label: "outcome", kind: "outcome" }, { key: "time_s", label: "time", kind: "time", first: "up" },
-    { key: "baseline_time_s", label: "torch", kind: "time", first: "up" }, { key: "speedup", label: "speedup", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "bytes_per_s", label: "bandwidth", kind: "rateB" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "peak_bytes", label: "peak memory", kind: "bytes", first: "up" }, { key: "version", label: "versions" }, { key: "made", label: "made", kind: "date" },
-  ].filter((column) => column.kind !== "rateB");
-  const FAILED = [{ key: "implementation", label: "implementation" }, { key: "case", label: "case" }, { key: "outcome", label: "outcome", kind: "outcome" }, { key: "reason", label: "reason", wrap: true }, { key: "version", label: "versions" }, { key: "made", label: "made", kind: "date" }];
+    { key: "baseline_time_s", label: "torch", kind: "time", first: "up" }, { key: "speedup", label: "speedup", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "peak_bytes", label: "peak memory", kind: "bytes", first: "up" }, { key: "version", label: "versions", fold: true }, { key: "made", label: "made", kind: "date" },
+  ];
+  const FAILED = [{ key: "implementation", label: "implementation" }, { key: "case", label: "case" }, { key: "outcome", label: "outcome", kind: "outcome" }, { key: "reason", label: "reason", wrap: true }, { key: "version", label: "versions", fold: true }, { key: "made", label: "made", kind: "date" }];
 
   function scope() {
     const choices = (key, some) => unique(some.map((piece) => piece[key]));
@@ -229,7 +231,7 @@
       const text = command();
       $("slice-command").replaceChildren(make("span", { class: "command" }, make("code", {}, text), make("button", { type: "button", class: "copy", "data-copy-text": text }, "Copy")));
     } else if (state.view === "heat") { heat(); said = "Speedup over torch of every case; orange is faster, blue is slower, grey has no time."; }
-    else if (state.view === "roofline") { roofline(); said = "What was declared as the least work, over the time taken; the dashed line is this machine's ceiling."; }
+    else if (state.view === "roofline") { roofline(); said = "What was declared as the least work, over the time taken; a dashed line is the ceiling that its rows were held against."; }
     else if (state.view === "coverage") { draw(null, 0); table.set(coverage); said = `${coverage.length} sparse samples: pairs of sizes, layouts and modes, apart from the curves.`; }
     else { draw(null, 0); failures.table.set(failed); said = failed.length ? `${failed.length} of ${rows.length} rows are not correct, each with its reason.` : "Nothing failed here."; }
     $("said").textContent = said;

@@ -6,7 +6,7 @@
   const standings = popcorn.embedded("standings-data");
   const runs = popcorn.rowsOf(await popcorn.load("runs"));
   const u = popcorn.units;
-  const MODES = { correct: "--series-3", wrong: "--series-6", cheat: "--bad", compile_fail: "--series-1", timeout: "--series-5", error: "--series-4", infrastructure: "--series-7", missing: "--line-strong" };
+  const MODES = { correct: "--series-3", wrong: "--series-6", cheat: "--cheat", compile_fail: "--series-1", timeout: "--series-5", error: "--series-4", infrastructure: "--series-7", missing: "--line-strong" };
   const WORDS = { compile_fail: "does not compile", infrastructure: "lost to the machine" };
   const buttons = [...document.querySelectorAll("[data-group]")];
   const table = popcorn.table(holder, {
@@ -14,25 +14,27 @@
     columns: [
       { key: "rank", label: "rank", kind: "count", first: "up" }, { key: "model", label: "model" }, { key: "tier", label: "tier" },
       { key: "pareto", label: "Pareto", kind: "count", title: "Kernels on the front of this level and variant" }, { key: "pareto_problems", label: "by problem", kind: "count", title: "Problems on which no other kernel dominates its own" },
-      { key: "correct_rate", label: "correct", kind: "share", of: "correct", out: "planned" }, { key: "fast_1", label: "> 1×", title: "Planned problems with a correct kernel faster than eager", kind: "percent" },
+      { key: "correct_rate", label: "correct", kind: "share", of: "correct", out: "planned" }, { key: "pass_at_repeats", label: "pass@k", kind: "passed", optional: true, title: "Chance that one of k answers is correct, unbiased, mean over planned problems; k is the fewest repeats of a problem" }, { key: "fast_1", label: "> 1×", title: "Planned problems with a correct kernel faster than eager", kind: "percent" },
       { key: "speedup_median", label: "median", kind: "ratio" }, { key: "geomean_correct", label: "geomean ✓", kind: "ratio", title: "Geometric mean over correct kernels alone" }, { key: "geomean_all", label: "geomean all", kind: "ratio", title: "Geometric mean over all planned problems, a failure counts 1×" },
-      { key: "sol_median", label: "SOL", kind: "percent" }, { key: "energy_median", label: "energy", kind: "ratio", first: "up" }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "gpu_s", label: "device time", kind: "long" },
+      { key: "sol_median", label: "SOL", kind: "percent" }, { key: "energy_median", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "gpu_s", label: "device time", kind: "long" },
     ],
   });
   function modes(rows) {
     const present = Object.keys(MODES).filter((mode) => rows.some((row) => row.modes[mode]));
     document.getElementById("modes").replaceChildren(
-      ...rows.slice(0, 12).map((row) => popcorn.make("div", { class: "row" }, popcorn.make("span", {}, `${row.model} `, popcorn.make("small", {}, row.tier)), popcorn.make("span", { class: "bar", role: "img", "aria-label": present.map((mode) => `${row.modes[mode]} ${WORDS[mode] || mode}`).join(", "), title: present.map((mode) => `${row.modes[mode]} ${WORDS[mode] || mode}`).join(", ") }, ...present.map((mode) => popcorn.make("span", { style: `width:${(100 * row.modes[mode]) / row.planned}%;background:var(${MODES[mode]})` }))))),
+      ...rows.slice(0, 12).map((row) => popcorn.make("div", { class: "row" }, popcorn.make("span", {}, `${row.model} `, popcorn.make("small", {}, row.tier)), popcorn.make("span", { class: "bar", role: "img", "aria-label": present.map((mode) => `${row.modes[mode]} ${WORDS[mode] || mode}`).join(", "), title: present.map((mode) => `${row.modes[mode]} ${WORDS[mode] || mode}`).join(", ") }, ...present.map((mode) => popcorn.make("span", { style: `width:${(100 * row.modes[mode]) / row.planned}%;background:var(${MODES[mode]})` }))), popcorn.make("span", { title: "correct, of the planned problems" }, `${row.modes.correct} / ${row.planned}`))),
+      ...(rows.length > 12 ? [popcorn.make("p", { class: "note" }, `and ${rows.length - 12} more in the table`)] : []),
       popcorn.make("div", { class: "legend" }, ...present.map((mode) => popcorn.make("span", {}, popcorn.make("span", { class: "swatch", style: `background:var(${MODES[mode]})` }), WORDS[mode] || mode))),
     );
   }
   function front(key) {
     const [variant, level] = key.split("/");
     const values = runs.filter((row) => row.variant === variant && row.level === Number(level) && row.mode === "correct" && typeof row.speedup === "number" && typeof row.sol === "number")
-      .map((row) => ({ ...row, who: `${row.model} · ${row.tier}`, text: `${u.ratio(row.speedup)} ${u.between(u.ratio(row.speedup_low), u.ratio(row.speedup_high))}`, light: u.percent(row.sol) }));
+      .map((row) => ({ ...row, who: `${row.model} · ${row.tier}`, text: `${u.ratio(row.speedup)} ${u.between(u.ratio(row.speedup_low), u.ratio(row.speedup_high))}${row.fit === false ? ", unproven" : ""}`, light: u.percent(row.sol) }));
+    // what is unproven ranks nowhere, and the front is not drawn through it
     // the front in the plane of the chart: with energy among the signals more kernels are optimal than lie on this line
     let best = -Infinity;
-    const line = [...values].sort((a, b) => b.sol - a.sol || b.speedup - a.speedup).filter((row) => row.speedup > best && (best = row.speedup));
+    const line = values.filter((row) => row.fit !== false).sort((a, b) => b.sol - a.sol || b.speedup - a.speedup).filter((row) => row.speedup > best && (best = row.speedup));
     const element = document.getElementById("front");
     const x = { field: "sol", type: "quantitative", title: "speed of light", axis: { format: "%" }, scale: { domain: [0, 1] } };
     const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, padding: 16 }, axis: { format: "~g", tickCount: 6 } };

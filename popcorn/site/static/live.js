@@ -3,7 +3,8 @@
 popcorn.live = (() => {
   const { make } = popcorn;
   const KEY = "popcorn-live-port";
-  const WORDS = { off: "not connected", connecting: "connecting …", connected: "connected", waiting: "waiting for rows", refused: "no fill on this port", done: "the fill has ended" };
+  const WORDS = { off: "not connected", connecting: "connecting …", connected: "connected", waiting: "waiting for rows", refused: "no fill on this port", done: "the fill has ended", lost: "connection lost" };
+  const AGAIN_S = [1, 2, 5, 10, 15];  // seconds between tries after a loss; the last one for ever, until somebody disconnects
 
   // The explorer's row of a record, as popcorn/site/live.py makes it of a table's row.
   function rowOf(record) {
@@ -31,38 +32,57 @@ popcorn.live = (() => {
   // Connects holder's controls to a fill; onrow gets every streamed row. Connects by itself when a port is remembered.
   return function live(holder, onrow) {
     let source = null;
-    let rows = 0;
+    let seen = new Set();
+    let tries = 0;
+    let timer = 0;
     const dot = make("span", { class: "dot", "aria-hidden": "true" });
     const said = make("span", { role: "status" }, WORDS.off);
     const port = make("input", { type: "number", min: "1", max: "65535", value: String(remembered() || 8765), "aria-label": "Port of the fill" });
-    const button = make("button", { type: "button", class: "copy", onclick: () => (source ? close("off") : connect()) }, "Follow a fill");
+    const button = make("button", { type: "button", class: "copy", onclick: () => (source || timer ? close("off") : start()) }, "Follow a fill");
     holder.replaceChildren(dot, said, port, button);
 
     function state(name, more = "") {
-      holder.dataset.state = name === "waiting" ? "connected" : name;
+      holder.dataset.state = { waiting: "connected", lost: "connecting" }[name] || name;
       said.textContent = `${WORDS[name]}${more}`;
-      button.textContent = source ? "Disconnect" : "Follow a fill";
-      port.disabled = Boolean(source);
+      const busy = Boolean(source || timer);
+      button.textContent = busy ? "Disconnect" : "Follow a fill";
+      port.disabled = busy;
     }
     function close(name) {
       if (source) source.close();
+      clearTimeout(timer);
       source = null;
-      state(name, name === "done" ? `: ${rows} rows` : "");
+      timer = 0;
+      state(name, name === "done" ? `: ${seen.size} rows` : "");
     }
-    function connect() {
+    // Lost, not ended: only the fill's own `done` says that it ended. A fill sends again what it sent before; a row counts once.
+    function lose() {
+      source.close();
+      source = null;
+      const wait = AGAIN_S[Math.min(tries, AGAIN_S.length - 1)];
+      tries += 1;
+      timer = setTimeout(() => { timer = 0; connect(true); }, wait * 1000);
+      state("lost", ` after ${seen.size} rows; trying again in ${wait} s`);
+    }
+    function start() {
+      seen = new Set();
+      tries = 0;
+      connect(false);
+    }
+    function connect(again) {
       const number = Number(port.value);
       if (!(number >= 1 && number <= 65535)) { said.textContent = "a port is a number from 1 to 65535"; return; }
-      rows = 0;
+      let opened = again;
       source = new EventSource(`http://127.0.0.1:${number}/events`);
       state("connecting");
-      source.onopen = () => { remember(number); state("waiting"); };
-      source.onerror = () => close(holder.dataset.state === "connected" ? "done" : "refused");
+      source.onopen = () => { opened = true; tries = 0; remember(number); state("waiting"); };
+      source.onerror = () => (opened ? lose() : close("refused"));
       source.addEventListener("record", (event) => {
         try {
           const row = rowOf(JSON.parse(event.data));
-          rows += 1;
+          seen.add(row.id);
           onrow(row);
-          state("connected", `: ${rows} rows`);
+          state("connected", `: ${seen.size} rows`);
         } catch (error) {
           said.textContent = `a row could not be read: ${error.message}`;
         }
@@ -70,6 +90,6 @@ popcorn.live = (() => {
       source.addEventListener("done", () => close("done"));
     }
     state("off");
-    if (remembered()) connect();
+    if (remembered()) start();
   };
 })();

@@ -15,7 +15,7 @@
     layer: [
       { data: { values: [{ one: 1 }] }, mark: { type: "rule", strokeDash: [4, 4] }, encoding: { y: { field: "one", type: "quantitative" }, color: { value: css("--soft") } } },
       { mark: { type: "rule", strokeWidth: 1.5, opacity: 0.5 }, encoding: { x: { field: "made", type: "temporal" }, y: { field: "speedup_low", type: "quantitative" }, y2: { field: "speedup_high" }, color: { field: "language", type: "nominal", legend: null } } },
-      { mark: { type: "point", filled: true, size: 70, opacity: 0.9, cursor: "pointer" }, encoding: { x: { field: "made", type: "temporal", title: "made" }, y: { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, padding: 14 }, axis: { format: "~g", tickCount: 5 } }, color: { field: "language", type: "nominal", title: null, scale: { range: series } }, tooltip: [{ field: "kernel" }, { field: "text", title: "speedup" }, { field: "language" }, { field: "device" }] } },
+      { mark: { type: "point", filled: true, size: 70, opacity: 0.9, cursor: "pointer" }, encoding: { x: { field: "made", type: "temporal", title: "made", scale: { padding: 16 }, axis: { tickCount: 7, labelOverlap: true } }, y: { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, padding: 14 }, axis: { format: "~g", tickCount: 5 } }, color: { field: "language", type: "nominal", title: null, scale: { range: series } }, tooltip: [{ field: "kernel" }, { field: "text", title: "speedup" }, { field: "language" }, { field: "device" }] } },
     ],
   }), { onclick: (datum) => datum.link && location.assign(popcorn.root + datum.link) });
 })();

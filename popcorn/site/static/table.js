@@ -19,6 +19,7 @@ popcorn.table = (() => {
 
   // How each kind of column is shown.
   const KINDS = {
+    right: (value) => [value],
     text: (value) => [value ?? u.UNKNOWN],
     count: (value) => [u.count(value)],
     time: (value) => [u.time(value)],
@@ -35,9 +36,10 @@ popcorn.table = (() => {
     money: (value) => [u.money(value)],
     date: (value) => [value ? String(value).slice(0, 16).replace("T", " ") : u.UNKNOWN],
     outcome: (value, row) => outcome(value, row.judgement),
+    passed: (value, row) => (typeof value === "number" ? [u.percent(value), make("small", {}, `k = ${row.repeats}`)] : [u.UNKNOWN]),
     share: (value, row, column) => [u.percent(value), make("small", {}, `${row[column.of]} of ${row[column.out]}`)],
   };
-  const RIGHT = new Set(["count", "time", "long", "ratio", "percent", "bytes", "money", "share"]);
+  const RIGHT = new Set(["right", "count", "time", "long", "ratio", "percent", "bytes", "money", "share", "passed"]);
 
   function compare(a, b) {
     const none = (value) => value === null || value === undefined || value === "";
@@ -48,6 +50,9 @@ popcorn.table = (() => {
   // options: columns [{key, label, kind, link, low, high, first}], rows, filters [key…], sort {key, down}, more() → Promise of more rows
   return function table(holder, options) {
     const state = { rows: options.rows, words: "", chosen: {}, sort: options.sort || null, shown: STEP, more: options.more || null };
+    // a text that every row shares is said once below the table
+    const shared = () => options.columns.filter((column) => column.fold && state.rows.length > 1 && state.rows.every((row) => (row[column.key] ?? null) === (state.rows[0][column.key] ?? null)));
+    let folded = new Set();
     const heads = options.columns.map((column) => {
       const button = make("button", { type: "button", onclick: () => sortBy(column) }, column.label);
       return make("th", { scope: "col", class: RIGHT.has(column.kind) ? "r" : false, title: column.title }, button);
@@ -89,10 +94,13 @@ popcorn.table = (() => {
     }
     function draw() {
       const rows = selected();
+      const alike = shared();
+      folded = new Set([...alike, ...options.columns.filter((column) => column.optional && state.rows.every((row) => (row[column.key] ?? null) === null))].map((column) => column.key));
+      heads.forEach((head, place) => { head.hidden = folded.has(options.columns[place].key); });
       heads.forEach((head, place) => head.setAttribute("aria-sort", state.sort && state.sort.key === options.columns[place].key ? (state.sort.down ? "descending" : "ascending") : "none"));
-      body.replaceChildren(...rows.slice(0, state.shown).map((row) => make("tr", { class: row.live ? "live" : false, "data-id": row.id }, ...options.columns.map((column) => cell(row, column)))));
+      body.replaceChildren(...rows.slice(0, state.shown).map((row) => make("tr", { class: row.live ? "live" : false, "data-id": row.id }, ...options.columns.filter((column) => !folded.has(column.key)).map((column) => cell(row, column)))));
       said.textContent = `${Math.min(state.shown, rows.length).toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")}${rows.length < state.rows.length ? ` (filtered from ${state.rows.length.toLocaleString("en-US")})` : ""}`;
-      foot.replaceChildren(said,
+      foot.replaceChildren(said, ...(alike.length ? [make("span", {}, `all: ${alike.map((column) => `${column.label} ${state.rows[0][column.key] ?? u.UNKNOWN}`).join(", ")}`)] : []),
         ...(rows.length > state.shown ? [make("button", { type: "button", class: "copy", onclick: () => { state.shown += STEP; draw(); } }, "Show more")] : []),
         ...(state.more ? [make("button", { type: "button", class: "copy", onclick: async () => { state.rows = state.rows.concat(await state.more(() => { state.more = null; })); filters(); draw(); } }, "Load older ones")] : []));
       if (options.onrows) options.onrows(rows);
@@ -109,7 +117,7 @@ popcorn.table = (() => {
 })();
 popcorn.table.EVALUATIONS = [
   { key: "name", label: "kernel", link: "link" }, { key: "problem", label: "problem" }, { key: "outcome", label: "outcome", kind: "outcome" },
-  { key: "speedup", label: "speedup over eager", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", kind: "ratio" },
-  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up" }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up" },
-  { key: "language", label: "language" }, { key: "case_id", label: "case" }, { key: "device", label: "device" }, { key: "made", label: "made", kind: "date", first: "down" },
+  { key: "speedup", label: "speedup over eager", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", kind: "ratio", optional: true },
+  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
+  { key: "language", label: "language", fold: true }, { key: "case_id", label: "case", fold: true }, { key: "device", label: "device", fold: true }, { key: "made", label: "made", kind: "date", first: "down" },
 ];
