@@ -12,12 +12,14 @@ from popcorn.records.store import Store
 from popcorn.schema.measurement import Measurement
 from popcorn.schema.record import Build, Lane, Record
 from popcorn.schema.verdict import Verdict
+from popcorn.suites.problems import facts
 from popcorn.worker.bench import Bench
 from popcorn.worker.building import run_build
 from popcorn.worker.comparing import time_candidate
 from popcorn.worker.compiled import add_compiled
 from popcorn.worker.counting import count
 from popcorn.worker.judging import judge_candidate, open_oracle
+from popcorn.worker.rank_measuring import judge_ranks
 from popcorn.worker.request import Request
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.writing import candidate_hash, finish
@@ -82,6 +84,9 @@ def _run(session: Session, answer: Answer, store: Store) -> None:
 
 def _judge_and_measure(session: Session, answer: Answer, store: Store) -> None:
     """Everything that needs the device, in one turn of its queue."""
+    if facts(session.request.problem).ranks is not None:
+        answer.verdict, answer.measurement = judge_ranks(session)
+        return
     open_oracle(session)
     answer.verdict, trials = judge_candidate(session)
     if not answer.verdict.correct or not session.request.timing:

@@ -17,6 +17,7 @@ from popcorn.schema.measurement import (
     Launches,
     Measurement,
     Memory,
+    Ranks,
     Roofline,
     Samples,
     Timing,
@@ -64,6 +65,7 @@ def make_measurement(timing: Timing | None = None) -> Measurement:
     """Everything known, as on a GPU with counters."""
     return Measurement(
         timing=timing or make_timing(),
+        ranks=Ranks(world=2, backend="nccl", candidate_s=(1e-5, 1.1e-5), reference_s=(2e-5, 2.1e-5), calls=50),
         memory=Memory(peak_bytes=33_554_432, output_bytes=16_777_216, workspace_bytes=16_777_216, baseline_peak_bytes=67_108_864, ratio=0.5),
         launches=Launches(
             kernels=1, copies=0, baseline_kernels=5, fusion_ratio=5.0, device_time_s=9.5e-6, custom_share=1.0,

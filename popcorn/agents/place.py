@@ -13,7 +13,7 @@ from popcorn.errors import BadAgent
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
 from popcorn.suites.jitter import Size
-from popcorn.suites.problems import Problem
+from popcorn.suites.problems import Problem, facts
 from popcorn.worker.engine import Engine
 from popcorn.worker.request import Request
 
@@ -63,6 +63,8 @@ class Place:
     def check(self, problem: Problem) -> None:
         """Raises BadAgent for a problem that needs more devices than this engine gives to one job."""
         needed = devices_needed(problem)
+        if facts(problem).ranks is not None and self._machine.kind == "cpu":
+            return  # its ranks are processes here, and there are always enough of those
         if needed > self.devices:
             raise BadAgent(
                 f"{problem.id} needs {needed} devices at once and this engine gives a job {self.devices}; "
@@ -93,6 +95,7 @@ def open_place(device: str = "auto", build_workers: int | None = None) -> Place:
     from popcorn.records.store import default_store
     from popcorn.worker.bench import Bench
     from popcorn.worker.local import LocalEngine
+    from popcorn.worker.ranks import gpus
 
     store = default_store()
     store.check_writable()
@@ -101,7 +104,8 @@ def open_place(device: str = "auto", build_workers: int | None = None) -> Place:
         return evaluate(request, bench, store)
 
     workers = build_workers or max(2, len(os.sched_getaffinity(0)))
-    return Place(LocalEngine(Bench(device, workers), judge, width=WIDTH), device)
+    together = gpus() if device == "auto" else 1  # a problem of communication gets every GPU of the machine
+    return Place(LocalEngine(Bench(device, workers), judge, width=WIDTH), device, devices=max(1, together))
 
 
 def runs_folder() -> Path:

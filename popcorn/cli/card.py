@@ -94,6 +94,8 @@ def _caught(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     measured = record.measurement
+    if measured.ranks is not None:
+        yield "ranks", facts_of.ranks(measured.ranks)
     yield "host", facts_of.host(timing.candidate)
     yield "memory", facts_of.memory(measured.memory)
     yield "launches", facts_of.launches(measured.launches)

@@ -6,11 +6,11 @@ from typing import Annotated, get_args
 
 import typer
 
-from popcorn.errors import BadCandidate, BadProblem, MissingFile
+from popcorn.errors import BadCandidate, MissingFile
 from popcorn.schema.case import Precision
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import EXIT_CODES
-from popcorn.suites.problems import facts, find_problem
+from popcorn.suites.problems import find_problem
 from popcorn.toolchain.languages import MAX_SOURCE_BYTES, detect_language
 from popcorn.worker.request import Request
 
@@ -41,10 +41,6 @@ def evaluate_file(
     judged; 2 and 60 to 71 a mistake in the command itself.
     """
     found = find_problem(problem)
-    if facts(found).ranks is not None:
-        raise BadProblem(
-            f"{found.id} is about communication and never runs on one process; judge it with `popcorn ranks {found.id} {file}`"
-        )
     if watch:
         from popcorn.cli.watch import watch_folder
 

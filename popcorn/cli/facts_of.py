@@ -1,7 +1,7 @@
 """What a record says, in words: one function a subject. Numbers through popcorn.units, unknown as a dash with its reason."""
 
 from popcorn.cli.plain import plain
-from popcorn.schema.measurement import Energy, Interval, Launches, Measurement, Memory, Roofline, Samples, Timing
+from popcorn.schema.measurement import Energy, Interval, Launches, Measurement, Memory, Ranks, Roofline, Samples, Timing
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import Precision
 from popcorn.units import UNKNOWN, show_bytes, show_energy, show_percent, show_rate, show_ratio, show_time
@@ -136,6 +136,13 @@ def counters(measured: Measurement) -> str:
     text = " · ".join(f"{name} {show_percent(share)}" for name, share in shares.items())
     stalls = ", ".join(f"{plain(name, 30)} {show_percent(share)}" for name, share in list(found.stalls.items())[:2])
     return f"{len(found.kernels)} kernel{'s' if len(found.kernels) != 1 else ''} · {text}" + (f" · stalls: {stalls}" if stalls else "")
+
+
+def ranks(found: Ranks) -> str:
+    """Who took part, and the slowest of them by its own clock."""
+    mine, theirs = max(found.candidate_s), max(found.reference_s)
+    own = f"slowest by its own clock {show_time(mine)}, the reference's {show_time(theirs)}"
+    return f"{found.world} processes over {found.backend} · {own}"
 
 
 def controls(timing: Timing) -> str:

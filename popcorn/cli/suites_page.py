@@ -23,10 +23,15 @@ machines with and without a GPU, and whether gradients are judged; `popcorn prob
 
 COMMUNICATION = """## Communication
 
-{count} problems run on two or more real processes, over NCCL on GPUs and Gloo on CPUs: {ids}. `popcorn ranks ID` examines one,
-`popcorn ranks ID FILE --world 4` judges a candidate, whose `forward` is given the process group last. Where fewer GPUs exist the problem is
-skipped with the reason and exit code 40; it is never run on one process. The virtual-rank problems (domain `distributed`) have ranks as a
+{count} problems run on two or more real processes, over NCCL on GPUs and Gloo on CPUs: {ids}. `popcorn eval ID FILE` judges a candidate
+on every GPU of the machine, or on two processes, and leaves a record like any other; `popcorn ranks ID FILE --world 4` says how many, and
+`popcorn ranks ID` examines a problem. A candidate's `forward` is given the process group last. A round is a group of the reference, one of the
+candidate and one of the reference again (the A/A control), all of fresh processes with other values and sizes; times are those of rows of calls by
+the parent's clock. On a CPU the candidate's ranks are fenced like any candidate, once they have met: no further socket can be opened. On GPUs they
+are not, since NCCL opens sockets and shared memory as it goes, and the record says so. Where fewer GPUs exist the candidate is rejected with the
+reason and exit code 40; it is never run on one process. The virtual-rank problems (domain `distributed`) have ranks as a
 dimension of one tensor and run anywhere.
+
 """
 
 FOREIGN = """## Suites of others

@@ -276,6 +276,21 @@ class Counters(Frozen):
     """Why there are none (`ncu not found: …`)."""
 
 
+class Ranks(Frozen):
+    """A candidate that communicates: the processes that took part, and each one's own clock beside the parent's."""
+
+    world: int
+    """Processes, two or more."""
+    backend: Literal["nccl", "gloo"]
+    """What they spoke over: NCCL between GPUs, Gloo between CPU processes."""
+    candidate_s: tuple[float, ...]
+    """Per rank, the median time of a single call by the rank's own clock, from a barrier to its own end."""
+    reference_s: tuple[float, ...]
+    """The same for the reference."""
+    calls: int
+    """Calls of a row between the parent's two looks at its clock."""
+
+
 class Measurement(Frozen):
     """Everything measured about a correct candidate. There is none without a pass."""
 
@@ -291,3 +306,5 @@ class Measurement(Frozen):
     """How near the limit."""
     counters: Counters = Counters()
     """What the hardware counters say."""
+    ranks: Ranks | None = None
+    """Who took part, for a problem of communication; None for all others, which run in one process."""

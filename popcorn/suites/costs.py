@@ -9,7 +9,7 @@ from typing import Any
 
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import parse
-from popcorn.suites.jitter import Dim, Size
+from popcorn.suites.jitter import Dim, Size, corners
 from popcorn.suites.problems import Problem, facts
 
 
@@ -43,18 +43,11 @@ def settings(problem: Problem, size: Size = "full") -> list[dict[str, Any]]:
     """The settings that a problem stands for, in the manner of a task's input × init × shared list: name, sizes, gradient.
 
     `timed` is the nominal one; `smallest` and `largest` are the corners of its ranges; `odd` is a step off in every size that moves. Each comes
-    forward, and with gradients where the problem is differentiable. Trials draw from the whole range between.
+    forward, and with gradients where the problem is differentiable. Trials draw from the whole range between. A choice among few, as the settings of a
+    task, is listed in full. `popcorn problems check` runs every one; the trials of a final judgement (`--held-out`) begin with them.
     """
     told = facts(problem)
     dims = {name: dim.at(size) for name, dim in told.dims.items()}
-    corners = {
-        "timed": {name: int(dim) for name, dim in dims.items()},
-        "smallest": {name: dim.low for name, dim in dims.items()},
-        "largest": {name: dim.high for name, dim in dims.items()},
-        "odd": {name: max(dim.low, dim - dim.align) if not dim.among else dim.low for name, dim in dims.items()},
-    }
+    listed = {"timed": {name: int(dim) for name, dim in dims.items()}, **corners(dims)}
     ways = ("none", "grad") if told.differentiable else ("none",)
-    kept: dict[tuple[int, ...], str] = {}
-    for name, sizes in corners.items():
-        kept.setdefault(tuple(sizes.values()), name)
-    return [{"name": name, "dims": corners[name], "gradient": way} for name in kept.values() for way in ways]
+    return [{"name": name, "dims": sizes, "gradient": way} for name, sizes in listed.items() for way in ways]

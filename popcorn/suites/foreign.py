@@ -5,6 +5,8 @@ is drawn once a trial for each (default, align) and handed to every call that as
 """
 
 import contextlib
+import inspect
+import re
 import sys
 import time
 import types
@@ -27,10 +29,11 @@ PROBE_S = 30.0
 """Time given to finding out which sizes of a PopcornBench file may change."""
 OWN_DRAWS = 8
 """Seeds at which a file is tried with its own draws."""
-MEMORY_SHARE = 0.5
-"""Share of the free memory that a foreign file's inputs may take on a machine without GPU."""
+MEMORY_SHARE = 0.15
+"""Share of the free memory that a foreign file's inputs may take on a machine without GPU: a copy, a truth in float64 and outputs come on top."""
 
 _COLLECTIVES = "kernelbench.distributed_collectives"
+ALONE = "it is written for several processes and runs here in one, where nothing is communicated; `popcorn ranks` judges problems that communicate"
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,34 @@ def open_foreign(problem: Problem) -> Foreign:
 
     def make(function: str, dims: Mapping[str, int]) -> Any:
         with _kernelbench(), draws.trial(dims):
-            return getattr(module, function)() if hasattr(module, function) else []
+            made = getattr(module, function)() if hasattr(module, function) else []
+        return _positional(made, module.Model.__init__ if function == "get_init_inputs" else module.Model.forward, function)
 
-    foreign = Foreign(module, {}, lambda dims: make("get_inputs", dims), lambda dims: make("get_init_inputs", dims))
+    remarks = (ALONE,) if _COLLECTIVES in problem.source or re.search(r"torch\.distributed|\bdist\.", problem.source) else ()
+    foreign = Foreign(module, {}, lambda dims: make("get_inputs", dims), lambda dims: make("get_init_inputs", dims), remarks)
     if problem.origin == "popcornbench":
         return _find_dims(problem, foreign, draws)
-    return Foreign(module, {}, _within_memory(problem, foreign.inputs), foreign.init_args)
+    return Foreign(module, {}, _within_memory(problem, foreign.inputs), foreign.init_args, remarks)
+
+
+def _positional(made: Any, target: Callable[..., Any], what: str) -> Any:
+    """What a file returned, as arguments in order: a dict, or a list followed by a dict of names (`[[], {"width": 4}]`), is laid out by `target`."""
+    named = len(made) == 2 and isinstance(made[0], list) and isinstance(made[1], dict) if isinstance(made, list) else False
+    parameters = list(inspect.signature(target).parameters.values())[1:]
+    first, given = (made[0], made[1]) if named else ([], made)
+    if not isinstance(given, dict) or (named and not set(given) <= {one.name for one in parameters}):
+        return made
+    places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    unknown = set(given) - {one.name for one in places[len(first) :]}
+    if unknown:
+        raise BadProblem(
+            f"{what} names {', '.join(f'`{str(one)[:40]}`' for one in sorted(unknown, key=str))}, which is no place in the arguments"
+        )
+    last = max((index for index, one in enumerate(places) if one.name in given), default=-1)
+    lacking = [one.name for one in places[len(first) : last + 1] if one.name not in given and one.default is one.empty]
+    if lacking:
+        raise BadProblem(f"{what} gives no `{lacking[0]}`; expected a value for every argument before the last that it names")
+    return [*first, *(given.get(one.name, one.default) for one in places[len(first) : last + 1])]
 
 
 def _find_dims(problem: Problem, foreign: Foreign, draws: ForeignInputs) -> Foreign:
@@ -78,7 +103,10 @@ def _find_dims(problem: Problem, foreign: Foreign, draws: ForeignInputs) -> Fore
     started = time.monotonic()
     with _untouched_generators():
         call(problem, "the reference at its own sizes", lambda: _run(foreign, {}))
-    remarks = ["one draw a trial for each size that the file draws, shared by all tensors (the file draws anew for every tensor)"]
+    remarks = [
+        *foreign.remarks,
+        "one draw a trial for each size that the file draws, shared by all tensors (the file draws anew for every tensor)",
+    ]
     failed = _fails_by_itself(foreign, draws) if draws.dims else 0
     if failed:
         remarks.append(f"runs because one draw is kept a trial: with the file's own draws it fails at {failed} of {OWN_DRAWS} seeds")

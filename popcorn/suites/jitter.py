@@ -13,6 +13,8 @@ SPREAD = 0.15
 """Default half-width of a size's range, as a share of the size."""
 BAND = 0.10
 """Half-width of the common draw; six draws in ten stay this near to the nominal size."""
+MOST_CHOICES = 32
+"""A choice among more is shown by its ends alone."""
 ATTEMPTS = 200
 """Draws that may break a problem's own `valid` before the nominal sizes are taken."""
 
@@ -170,3 +172,24 @@ def _up(value: float, align: int) -> int:
 
 def _down(value: float, align: int) -> int:
     return int(value // align) * align
+
+
+def corners(dims: Mapping[str, Dim]) -> dict[str, dict[str, int]]:
+    """The ends of the ranges by name, apart from the sizes that are timed: `smallest`, `largest`, and `odd`, a step off in every size that moves.
+
+    Where the one size that moves is a choice among few (the settings of a task, a definition's workloads), every choice: `setting 1`, ….
+    """
+    timed = {name: int(dim) for name, dim in dims.items()}
+    moving = [name for name, dim in dims.items() if dim.among or dim.low != dim.high]
+    if len(moving) == 1 and 0 < len(dims[moving[0]].among or ()) <= MOST_CHOICES:
+        made = {f"setting {choice}": {**timed, moving[0]: choice} for choice in dims[moving[0]].among or ()}
+    else:
+        made = {
+            "smallest": {name: dim.low for name, dim in dims.items()},
+            "largest": {name: dim.high for name, dim in dims.items()},
+            "odd": {name: max(dim.low, dim - dim.align) if not dim.among else dim.low for name, dim in dims.items()},
+        }
+    kept: dict[tuple[int, ...], str] = {tuple(timed.values()): "timed"}
+    for name, sizes in made.items():
+        kept.setdefault(tuple(sizes.values()), name)
+    return {name: made[name] for name in kept.values() if name != "timed"}

@@ -10,7 +10,7 @@ import torch
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import Facts, read_facts
 from popcorn.suites.foreign import open_foreign
-from popcorn.suites.jitter import Dim, Size, draw_dims
+from popcorn.suites.jitter import Dim, Size, corners, draw_dims
 from popcorn.suites.modules import call, call_with_sizes, execute
 from popcorn.suites.problems import Problem
 
@@ -49,6 +49,10 @@ class Loaded:
     def draw_dims(self, seed: int | str, jitter: bool) -> dict[str, int]:
         """Sizes of one trial from a seed; the nominal ones without jitter. Free of torch's generators."""
         return draw_dims(self.dims, seed, jitter, self.valid)
+
+    def settings(self) -> dict[str, dict[str, int]]:
+        """Corners of the ranges by name, those that the file's own rule for sizes allows; without the timed one."""
+        return {name: sizes for name, sizes in corners(self.dims).items() if self.valid is None or self.valid(**sizes)}
 
     def inputs(self, dims: Mapping[str, int]) -> list[Any]:
         """Inputs of these sizes, under whatever generator state and default device the caller has set."""

@@ -10,13 +10,12 @@ from typing import Literal
 from popcorn.errors import BadProblem, MissingFile, UnknownProblem
 from popcorn.schema.case import Frozen
 from popcorn.suites.facts import Facts, read_facts
+from popcorn.suites.importing.found import read_python
 from popcorn.suites.jitter import Size
 from popcorn.suites.statement import write_statement
 
 VARIANTS = ("popcorn", "original")
 SUITES = Path(__file__).parent
-MAX_BYTES = 1_000_000
-"""A reference longer than this is not read."""
 
 Origin = Literal["suite", "file", "popcornbench", "kernelbench", "op"]
 
@@ -176,13 +175,11 @@ def _read_path(text: str) -> Problem:
 
 def _read_source(path: Path, text: str) -> str:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadProblem(f"{text} holds more than {MAX_BYTES:,} bytes; expected one problem's source")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadProblem(f"{text} is not UTF-8 text; expected Python source") from error
-    except OSError as error:
-        raise MissingFile(f"{text} cannot be read: {error.strerror}; check its permissions") from error
+        return read_python(path)
+    except MissingFile as error:
+        raise MissingFile(f"{text} cannot be read: {error}; check its permissions") from error
+    except BadProblem as error:
+        raise BadProblem(f"{text} {error}; expected one problem's Python source") from error
 
 
 def _nearest(text: str) -> list[str]:

@@ -22,6 +22,7 @@ from popcorn.sweep.jobs import Job
 from popcorn.sweep.places import control, open_places
 from popcorn.sweep.plan import make_plan
 from popcorn.units import show_bytes
+from popcorn.worker.ranks import gpus
 
 if TYPE_CHECKING:
     from popcorn.agents.recorder import Recorder
@@ -168,7 +169,10 @@ def work(
     """This process's share of the sweep in `folder`, until nothing is missing or somebody says stop. Raises BadSweep, BadAgent."""
     spec = folder.spec()
     store = store or Store(Path(spec.cache) / "records")
-    places = open_them(spec.matrix.device, spec.gpus, store, folder.log)
+    together = spec.matrix.devices > 1  # each job gets every GPU of this machine, so there is one place, and jobs wait for one another
+    places = open_them(spec.matrix.device, 1 if together else spec.gpus, store, folder.log)
+    for place in places if together else ():
+        place.devices = max(place.devices, gpus())
     session = Session(folder, spec, places, store, rank, epoch)
     try:
         session.look()

@@ -113,8 +113,8 @@ def _every(x: torch.Tensor, step: int) -> torch.Tensor:
 
 
 def cast(tree: Any, dtype: torch.dtype) -> Any:
-    """Floating tensors of a tree to `dtype`; integers, booleans and everything else stay."""
-    return _map(tree, lambda t: t.to(dtype) if t.is_floating_point() else t)
+    """Floating tensors of a tree to `dtype`; integers, booleans, floats of one byte (quantised by their problem) and everything else stay."""
+    return _map(tree, lambda t: t.to(dtype) if t.is_floating_point() and t.element_size() > 1 else t)
 
 
 def lay_out(tree: Any, layout: str) -> Any:
@@ -140,7 +140,7 @@ def nudge(tree: Any, epsilon: float, generator: torch.Generator) -> Any:
     """Floating tensors moved by up to half a unit in the last place (relative `epsilon`): what rounding alone could do."""
 
     def move(t: torch.Tensor) -> torch.Tensor:
-        if not t.is_floating_point():
+        if not t.is_floating_point() or t.element_size() == 1:
             return t
         noise = torch.rand(t.shape, generator=generator, device=t.device, dtype=torch.float32).to(t.dtype) - 0.5
         return t * (1 + epsilon * noise)

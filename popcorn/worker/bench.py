@@ -82,7 +82,15 @@ class Bench:
         folder.mkdir(mode=0o700)
         return folder
 
-    def start(self, role: str, folder: Path, shared: Path, candidate_hash: str = "", memory_bytes: int | None = None) -> Child:
+    def start(
+        self,
+        role: str,
+        folder: Path,
+        shared: Path,
+        candidate_hash: str = "",
+        memory_bytes: int | None = None,
+        may_read: tuple[str, ...] = (),
+    ) -> Child:
         """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
         child = self.nursery.fork()
         private = folder / "home"
@@ -100,7 +108,7 @@ class Bench:
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / own / "nvrtc"),
-            "readable": [str(shared / "in"), str(self.builds.folder)], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / own)],
+            "readable": [str(shared / "in"), str(self.builds.folder), *may_read], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / own)],
         }  # fmt: skip
         try:
             child.missing = tuple(child.ask(introduction, timeout_s=60)["missing"])

@@ -66,7 +66,7 @@ def _entry(one: Found, suite: str, bench: Bench, budget: int) -> Entry:
             id=f"{suite}/{one.key}", name=one.name, path=one.where, source=one.source, hash=hash_source(one.source),
             origin="file" if dialect == "popcorn" else dialect,
         )  # fmt: skip
-        state, reason, remarks = _try(problem, bench, budget)
+        state, reason, remarks = _try(problem, bench, budget, one.tensors)
     except PopcornError as error:
         return entry.model_copy(update={"state": "refused", "reason": _one_line(str(error))})
     if state == "refused":
@@ -75,14 +75,16 @@ def _entry(one: Found, suite: str, bench: Bench, budget: int) -> Entry:
     return entry.model_copy(update=kept)
 
 
-def _try(problem: Problem, bench: Bench, budget: int) -> tuple[str, str | None, list[str]]:
+def _try(problem: Problem, bench: Bench, budget: int, tensors: tuple[str, ...] = ()) -> tuple[str, str | None, list[str]]:
     """(state, reason, remarks) of a problem, tried in a child that may take so much memory and time and no more."""
     shared = bench.new_folder("shared")
     for place in ("in", "out"):
         (shared / place).mkdir(mode=0o700)
     size = "full" if bench.cuda else "cpu"
     stage, remarks = "import", []
-    with bench.start("stranger", bench.new_folder("stranger"), shared, memory_bytes=None if bench.cuda else budget) as child:
+    with bench.start(
+        "stranger", bench.new_folder("stranger"), shared, memory_bytes=None if bench.cuda else budget, may_read=tensors
+    ) as child:
         try:
             opening = {"problem": problem.model_dump(), "size": size, "precision": "float32", "gradient": False}
             opened = child.ask({"do": "open", **opening}, SHAPES_S)

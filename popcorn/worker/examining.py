@@ -1,12 +1,13 @@
 """Examine a problem: the rules of verify/health.py on a loaded one, in the oracle. Needs torch."""
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from popcorn.verify.health import Check, flat_axes, nonfinite, passes, trivial_answers
 from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.pacing import LIMIT, Pace, pace_of
+from popcorn.worker.reading import product_flops, weight_bytes
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 SEEDS = (11, 23)
 SIZES = 5
+RANDOM = (
+    "its forward draws random numbers (dropout that is not switched off, a sampler), so no kernel of one's own could give its answer; "
+    "let get_inputs draw them, or call eval() in Model"
+)
 NEAR = 0.1
 """How far declared bytes and flops may lie from what a counting run sees."""
 
@@ -27,6 +32,7 @@ def examine(oracle: "Oracle", floor: float) -> "tuple[list[Check], _Known | None
         return [Check("the truth is finite and decides", False, unfit[0])], None
     return [
         Check("the truth is finite and decides", True),
+        _random(made[0]),
         _trivial(made),
         _weights(made[0]),
         _inputs(made[0], made[1]),
@@ -38,17 +44,20 @@ def examine(oracle: "Oracle", floor: float) -> "tuple[list[Check], _Known | None
     ], made[0]
 
 
-def figures(oracle: "Oracle", known: "_Known") -> dict[str, float | None]:
+def examine_and_time(oracle: "Oracle", floor: float) -> tuple[list[Check], dict[str, float | None]]:
+    """Every rule, and the reference's time and intensity where it has them."""
+    checks, known = examine(oracle, floor)
+    if known is None:
+        return checks, {}
+    check, pace = pace_check(oracle, known)
+    return [*checks, check], figures(oracle, known, pace)
+
+
+def figures(oracle: "Oracle", known: "_Known", pace: Pace) -> dict[str, float | None]:
     """Time of one call of the reference (best of three, no more than a rough figure) and declared flops a byte."""
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        known.answer(known.model, known.inputs)
-        oracle._synchronize()
-        times.append(time.perf_counter() - started)
     dims = known.question.dims
     moved, done = oracle.loaded.min_bytes(dims, 4), oracle.loaded.flops(dims)
-    return {"reference_s": min(times), "intensity": done / moved if moved and done else None}
+    return {"reference_s": pace.reference_s, "intensity": done / moved if moved and done else None}
 
 
 class _Known:
@@ -84,7 +93,44 @@ def _trivial(made: list[_Known]) -> Check:
         {name for name, answer in trivial_answers(one.reference, tensors_of(one.inputs)).items() if one.accepts(answer)} for one in made
     ]
     always = set.intersection(*passed)
+    if made[0].accepts(made[1].reference) and made[1].accepts(made[0].reference):
+        always.add("another seed's answer")
     return Check("no trivial answer passes", not always, f"these pass: {', '.join(sorted(always))}" if always else "")
+
+
+def _random(one: _Known) -> Check:
+    """An answer that changes with torch's generator can be given by nobody who does not draw the same numbers in the same order."""
+    moved = draws_for_itself(one.oracle, one.model, one.inputs, one.question, one.reference)
+    return Check("the answer draws no random numbers", not moved, RANDOM if moved else "")
+
+
+def draws_for_itself(oracle: "Oracle", model: Any, inputs: list[Any], question: "Question", answer: list[tuple[str, Any]]) -> bool:
+    """Whether the reference's forward moves torch's generator, and another state of it gives another answer."""
+    if not oracle.drew:
+        return False
+    from dataclasses import replace
+
+    flags = [False for _ in tensors_of(inputs)]
+    other = dict(oracle._answer(model, inputs, [], flags, replace(question, forward_seed=question.forward_seed + 1), oracle.precision))
+    for path, leaf in answer:
+        if isinstance(leaf, torch.Tensor) and path in other:
+            theirs = other[path]
+            if leaf.shape != theirs.shape or not torch.allclose(wide(leaf), wide(theirs), 1e-3, 1e-6, equal_nan=True):
+                return True
+    return False
+
+
+def wide(t: torch.Tensor) -> torch.Tensor:
+    """A tensor of any kind in float64, complex numbers as pairs."""
+    return torch.view_as_real(t).double() if t.is_complex() else t.double()
+
+
+def pace_check(oracle: "Oracle", known: _Known) -> tuple[Check, Pace]:
+    """No reference is held up by a loop of its own."""
+    pace = pace_of(lambda: known.answer(known.model, known.inputs), oracle._synchronize, oracle.device)
+    found = f"{pace.operators} operators, {pace.different} different: {pace.slowdown:.0f} times slower than the same maths vectorised"
+    slow = pace.slowdown > LIMIT
+    return Check("the reference is not held up by its own loop", not slow, found if slow else ""), pace
 
 
 def _weights(one: _Known) -> Check:
@@ -161,13 +207,13 @@ def _costs(one: _Known) -> list[Check]:
     if one.oracle.precision != "float32" or told.dialect != "popcorn":
         return []
     checks = []
-    moved, declared = counted_bytes(one.model, one.inputs, one.reference), loaded.min_bytes(dims, 4)
+    moved, declared = counted_bytes(one), loaded.min_bytes(dims, 4)
     if declared is not None:
         fits = declared <= moved * 1.001 and (bool(told.bytes_why) or declared >= (1 - NEAR) * moved)
         checks.append(
             Check("declared bytes are those of the tensors", fits, "" if fits else f"declared {declared:.4g}, counted {moved:.4g}")
         )
-    done, counted = loaded.flops(dims), counted_flops(one)
+    done, counted = loaded.flops(dims), product_flops(lambda: one.answer(one.model, one.inputs))
     if done is not None and counted and not told.flops_why:
         fits = abs(done - counted) <= NEAR * counted
         checks.append(
@@ -176,33 +222,24 @@ def _costs(one: _Known) -> list[Check]:
     return checks
 
 
-def counted_bytes(model: Any, inputs: list[Any], reference: list[tuple[str, Any]]) -> int:
-    """Bytes of inputs, parameters, buffers and outputs."""
-    held = [*model.parameters(), *model.buffers()] if isinstance(model, torch.nn.Module) else []
-    tensors = [*tensors_of(inputs), *held, *(leaf for _, leaf in reference if isinstance(leaf, torch.Tensor))]
-    return sum(t.numel() * t.element_size() for t in tensors)
-
-
-def counted_flops(one: _Known) -> int:
-    """Flops of products and convolutions, by torch's counter; elementwise work is not seen by it."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils.flop_counter import FlopCounterMode
-
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        one.answer(one.model, one.inputs)
-    return int(counter.get_total_flops())
+def counted_bytes(one: _Known) -> int:
+    """Bytes of inputs and outputs, and of the weights that a run needs: rows of tables that are looked up, none of what reaches no output."""
+    outputs = [leaf for _, leaf in one.reference if isinstance(leaf, torch.Tensor)]
+    held = sum(t.numel() * t.element_size() for t in [*tensors_of(one.inputs), *outputs])
+    return held + weight_bytes(one.model, lambda: tensors_of([leaf for _, leaf in one.answer(one.model, one.inputs)]))
 
 
 def _sizes(oracle: "Oracle") -> Check:
-    rule = "drawn sizes work"
-    for seed in range(SIZES):
-        dims = oracle.loaded.draw_dims(seed, True)
+    """Drawn sizes and every setting: the corners of the ranges, or a task's list."""
+    rule = "drawn sizes and every setting work"
+    drawn = {f"seed {seed}": oracle.loaded.draw_dims(seed, True) for seed in range(SIZES)}
+    for seed, (name, dims) in enumerate({**drawn, **oracle.loaded.settings()}.items()):
         question = _question(dims, seed)
         try:
             inputs, _, model = oracle._make(question)
             answer = oracle._answer(model, inputs, [], [False for _ in tensors_of(inputs)], question, oracle.precision)
         except Exception as error:  # whatever a problem does at some size makes it unfit
-            return Check(rule, False, f"{dims}: {type(error).__name__}: {error}"[:300])
+            return Check(rule, False, f"{name}, {dims}: {type(error).__name__}: {error}"[:300])
         if nonfinite(answer):
-            return Check(rule, False, f"{dims}: NaN or infinity")
+            return Check(rule, False, f"{name}, {dims}: NaN or infinity")
     return Check(rule, True)

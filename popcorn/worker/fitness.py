@@ -11,7 +11,7 @@ from popcorn.suites.problems import Problem, facts
 from popcorn.units import show_count, show_time
 from popcorn.worker.bench import Bench
 from popcorn.worker.nursery import ChildDied, DeadlinePassed
-from popcorn.worker.ranks import run_ranks
+from popcorn.worker.ranks import examine_ranks
 
 OPEN_S, EXAMINE_S = 180.0, 600.0
 
@@ -70,7 +70,7 @@ def check_fitness(problems: Sequence[Problem], bench: Bench, workers: int, progr
 def _examine(one: Problem, bench: Bench) -> Fitness:
     started = time.monotonic()
     if facts(one).ranks is not None:
-        answer = run_ranks(one, None, facts(one).ranks or 2, "cpu" if not bench.cuda else "auto")
+        answer = examine_ranks(one, None, "cpu" if not bench.cuda else "auto")
         talked = answer.reason or f"{answer.world} processes over {answer.backend}, mean error {answer.mean_error:.1e}"
         check = {"rule": "ranks agree with float64 and must talk", "passed": answer.outcome in ("correct", "skipped"), "found": talked}
         return Fitness(one, [check], time.monotonic() - started, answer.reference_s)

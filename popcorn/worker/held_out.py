@@ -22,10 +22,18 @@ def is_held_out(dims: dict[str, int]) -> bool:
 
 
 def draw_dims(session: "Session", index: int) -> dict[str, int]:
-    """Sizes of one trial as the request asks for them; where a problem has none of that kind, whatever was drawn last."""
+    """Sizes of one trial as the request asks for them; where a problem has none of that kind, whatever was drawn last.
+
+    A final judgement begins with the problem's settings (the corners of its ranges, or its list), in an order that the secret decides, and leaves the
+    second half of its trials to sizes that are kept for it.
+    """
     assert session.oracle is not None
     asked, nominal = session.request.sizes, session.opened["nominal"]
     dims = dict(nominal)
+    half = session.request.trials // 2
+    if asked == "held_out" and 0 < index < half:
+        number = (derive(session.secret, "settings") + index) % max(half - 1, 1)
+        return session.ask(session.oracle, {"do": "draw", "seed": str(derive(session.secret, "sizes", index)), "setting": number})["dims"]
     for attempt in range(1 if asked == "any" else _ATTEMPTS):
         labels = (index,) if attempt == 0 else (index, attempt)
         dims = session.ask(session.oracle, {"do": "draw", "seed": str(derive(session.secret, "sizes", *labels))})["dims"]

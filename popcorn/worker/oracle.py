@@ -18,7 +18,7 @@ from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
 from popcorn.worker.stacking import stacked
-from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
+from popcorn.worker.subject import TORCH_DTYPES, load_reference, seed_all, set_precision
 from popcorn.worker.trees import (
     dtype_of,
     first_difference,
@@ -49,6 +49,7 @@ class Oracle:
         self._names = 0
         self._truth_dtype: torch.dtype = torch.float64
         self._truth_reason: str | None = None
+        self.drew = False
         self._dtypes: dict[str, torch.dtype] = {}
         self._cotangent_specs: dict[str, list[tuple[torch.Size, torch.dtype]]] = {}
 
@@ -75,11 +76,11 @@ class Oracle:
     def do_examine(self, message: dict) -> dict:
         """Whether the problem that was opened is fit to judge anything: rule, passed, found."""
         from popcorn.verify.judge import FLOORS
-        from popcorn.worker.examining import examine, figures
+        from popcorn.worker.examining import examine_and_time
 
         floor = (self.loaded.tolerance or {}).get(self.precision) or FLOORS[self.precision]
-        checks, known = examine(self, floor)
-        return {"checks": [vars(check) for check in checks], **(figures(self, known) if known else {})}
+        checks, figures = examine_and_time(self, floor)
+        return {"checks": [vars(check) for check in checks], **figures}
 
     def do_try(self, message: dict) -> dict:
         """Whether a foreign problem's shapes fit, what it needs, and, where `values` is set, whether it runs on real ones."""
@@ -88,7 +89,10 @@ class Oracle:
         return try_problem(self, message["values"])
 
     def do_draw(self, message: dict) -> dict:
-        """Sizes of one trial from a seed."""
+        """Sizes of one trial: the setting of that number where the problem has one, else from a seed."""
+        listed = list(self.loaded.settings().values())
+        if message.get("setting") is not None and message["setting"] < len(listed):
+            return {"dims": listed[message["setting"]]}
         return {"dims": self.loaded.draw_dims(message["seed"], True)}
 
     def do_bounds(self, message: dict) -> dict:
@@ -102,6 +106,8 @@ class Oracle:
         """Make one trial: inputs and weights to the inbox, truth and reference kept here (a timed launch needs no truth).
         `unfit` says why it cannot decide anything."""
         question = Question(**message["question"])
+        from popcorn.worker.examining import RANDOM, draws_for_itself
+
         started = time.perf_counter()
         try:
             inputs, init_args, model = self._make(question)
@@ -116,6 +122,8 @@ class Oracle:
         unfit = None
         if has_nonfinite(reference):
             unfit = "the reference itself gives NaN or infinity"
+        elif self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
+            raise Failed("invalid_reference", RANDOM)
         elif message["truth"]:
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
         state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
@@ -242,7 +250,7 @@ class Oracle:
         return {"ceilings": measure_ceilings(str(self.device), message["seconds"]).model_dump()}
 
     def _inputs(self, question: Question) -> list[Any]:
-        torch.manual_seed(question.seed)
+        seed_all(question.seed)
         with torch.device(self.device), Drawing(question.distribution):
             inputs = self.loaded.inputs(question.dims)
         inputs = to_device(inputs, self.device)
@@ -286,7 +294,8 @@ class Oracle:
         fresh = [t.detach().clone() for t in tensors_of(inputs)]
         for tensor, wanted in zip(fresh, differentiable, strict=True):
             tensor.requires_grad_(wanted)
-        torch.manual_seed(question.forward_seed)
+        seed_all(question.forward_seed)
+        state = self._generator_state()
         dtype = TORCH_DTYPES[precision]
         before = torch.get_default_dtype()
         torch.set_default_dtype(dtype if precision == "float64" else before)
@@ -294,6 +303,7 @@ class Oracle:
             result = subject.call(replace_tensors(inputs, fresh), cotangents)
         finally:
             torch.set_default_dtype(before)
+        self.drew = not torch.equal(state, self._generator_state())
         return [(path, leaf.detach() if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in leaves(result, "out")]
 
     def _settle(
@@ -376,6 +386,9 @@ class Oracle:
             free(buffer)
         self._names += 1
         return create(self.folder / name, f"{name}-{self._names}", size + size // 8 + _SLACK, self.device)
+
+    def _generator_state(self) -> torch.Tensor:
+        return torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else torch.get_rng_state()
 
     def _synchronize(self) -> None:
         if self.device.type == "cuda":

@@ -2,17 +2,33 @@
 
 FOLDER/job.json says what to do: `truth` (a trusted group makes inputs, the float64 truth and the reference's answer) or `candidate` (a group that
 has inputs and weights' seed, and nothing else). Tensors cross as safetensors, which hold numbers and no code. The answer is one JSON file a rank.
+
+A candidate's rank meets the others and makes its connections first, then closes the fence that every candidate is behind, then runs the text:
+on CPUs no socket can be opened any more, and nothing outside its own folder read or written. On GPUs the fence stays open, since NCCL opens
+sockets and shared memory as it goes; the answer says so.
 """
 
 import json
+import math
 import sys
 import time
 import traceback
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import distributed as dist
+
+ROW_S = 0.4
+"""What a row of calls should take."""
+ROW_CALLS = (5, 4000)
+"""Fewest and most calls of a row."""
+SINGLE = 10
+"""Calls that each rank times for itself."""
+MAX_FILE_BYTES = 8 << 30
+NVIDIA = "its ranks were not fenced: NCCL opens sockets and shared memory as it goes"
 
 
 def main(folder: Path, rank: int) -> None:
@@ -25,14 +41,29 @@ def main(folder: Path, rank: int) -> None:
         if device.type == "cuda":
             torch.cuda.set_device(device)
         backend = "nccl" if device.type == "cuda" else "gloo"
-        dist.init_process_group(backend, init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=job["world"])
+        dist.init_process_group(backend, init_method=f"file://{folder / 'meet' / 'ing'}", rank=rank, world_size=job["world"])
         _really_together(job["world"], device)
         answer = {"ok": _truth(job, folder, rank, device) if job["do"] == "truth" else _candidate(job, folder, rank, device)}
     except Exception as error:  # the parent words it
         answer = {"failed": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}", "details": traceback.format_exc()[-3000:]}
-    (folder / f"answer-{rank}.json").write_text(json.dumps(answer))
+        answer["outcome"] = _OUTCOMES.get(type(error))
+    part = folder / "out" / f"part-{rank}"
+    part.write_text(json.dumps(answer))
+    part.rename(folder / "out" / f"answer-{rank}.json")
     if dist.is_initialized() and "ok" in answer:
         dist.destroy_process_group()
+
+
+class _Mutated(Exception):
+    """A candidate wrote to its inputs."""
+
+
+_OUTCOMES = {
+    _Mutated: "mutated_inputs",
+    SyntaxError: "compile_error",
+    torch.OutOfMemoryError: "out_of_memory",
+    MemoryError: "out_of_memory",
+}
 
 
 def _really_together(world: int, device: torch.device) -> None:
@@ -49,7 +80,7 @@ def _truth(job: dict[str, Any], folder: Path, rank: int, device: torch.device) -
     from popcorn.suites.loading import load
 
     loaded = load(job["problem"], job["size"], world=job["world"])
-    group, alone, times = dist.group.WORLD, None, []
+    group, alone, told = dist.group.WORLD, None, {"row": 0, "call_s": 0.0}
     for trial, seed in enumerate(job["seeds"]):
         dims = loaded.draw_dims(seed, trial > 0)
         with device:
@@ -62,7 +93,7 @@ def _truth(job: dict[str, Any], folder: Path, rank: int, device: torch.device) -
             truth = model.double()(*[x.double() if x.is_floating_point() else x for x in inputs], group)
             if trial == 0:
                 model = _built(loaded.Model, arguments, seed, device)
-                times = _timed(lambda model=model, inputs=inputs: model(*inputs, group), job["calls"], device)
+                told, _ = _timed(partial(model, *inputs, group), job["row"], folder, rank, device)
                 alone = _without_talking(model, inputs, rank)
         tensors = {f"input{index}": x.contiguous() for index, x in enumerate(inputs)}
         save_file(tensors, folder / "given" / f"{trial}-{rank}.safetensors")
@@ -71,7 +102,7 @@ def _truth(job: dict[str, Any], folder: Path, rank: int, device: torch.device) -
         plan = {"count": len(inputs), "init_args": [int(x) if isinstance(x, int) else x for x in arguments], "seed": seed, "dims": dims}
         (folder / "given" / f"{trial}.json").write_text(json.dumps(plan))
         alone = None
-    return {"times": times}
+    return {**told, "missing": []}
 
 
 def _without_talking(model: torch.nn.Module, inputs: list[Any], rank: int) -> torch.Tensor | None:
@@ -92,10 +123,12 @@ def _candidate(job: dict[str, Any], folder: Path, rank: int, device: torch.devic
         mine = folder / "given" / f"{trial}-{rank}.safetensors"
         sets.append({name: x.clone() for name, x in load_file(mine).items()})
         mine.unlink()
+    text = (folder / "candidate.py").read_text()
     dist.barrier()  # no rank's inputs are on disk any more when the candidate's text runs: it must communicate
+    missing = _close_fence(folder, device)
     namespace: dict[str, Any] = {"__name__": "candidate"}
-    exec(compile((folder / "candidate.py").read_text(), "candidate.py", "exec"), namespace)
-    made, group, times = namespace.get("ModelNew"), dist.group.WORLD, []
+    exec(compile(text, "candidate.py", "exec"), namespace)
+    made, group, told = namespace.get("ModelNew"), dist.group.WORLD, {"row": 0, "call_s": 0.0}
     if not isinstance(made, type):
         raise TypeError("the candidate defines no class ModelNew")
     for trial in range(job["trials"]):
@@ -104,15 +137,37 @@ def _candidate(job: dict[str, Any], folder: Path, rank: int, device: torch.devic
         before = [x.clone() for x in inputs]
         model = _built(made, plan["init_args"], plan["seed"], device)
         with torch.no_grad():
-            got = model(*inputs, group)
-            if not isinstance(got, torch.Tensor):
-                raise TypeError(f"forward returned {type(got).__name__}; expected a tensor")
+            got = _tensor(model(*inputs, group))
             save_file({"got": got.contiguous()}, folder / "got" / f"{trial}-{rank}.safetensors")
-            if not all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True)):
-                raise ValueError("the inputs were changed; write to a fresh tensor")
-            if trial == 0:
-                times = _timed(lambda model=model, inputs=inputs: model(*inputs, group), job["calls"], device)
-    return {"times": times}
+            _unchanged(inputs, before)
+            if trial == 0 and job["row"] != 0:
+                told, last = _timed(partial(model, *inputs, group), job["row"], folder, rank, device)
+                save_file({"got": _tensor(last).contiguous()}, folder / "got" / f"row-{rank}.safetensors")
+                _unchanged(inputs, before)
+    return {**told, "missing": missing}
+
+
+def _close_fence(folder: Path, device: torch.device) -> list[str]:
+    """The fence of sandbox.py, from here on, for this process and its children."""
+    if device.type == "cuda":
+        return [NVIDIA]
+    import popcorn.suites.jitter  # noqa: F401 - a text that begins with the reference's asks for it, and may not read where it lies
+    from popcorn.worker import sandbox
+
+    sandbox.limit_resources(None, MAX_FILE_BYTES, 1 << 14)
+    writable = [folder / name for name in ("got", "out", "meet", "home")]
+    return sandbox.enter(sandbox.public_paths(), [*writable, *sandbox.device_files()])
+
+
+def _tensor(got: Any) -> torch.Tensor:
+    if not isinstance(got, torch.Tensor):
+        raise TypeError(f"forward returned {type(got).__name__}; expected a tensor")
+    return got
+
+
+def _unchanged(inputs: list[torch.Tensor], before: list[torch.Tensor]) -> None:
+    if not all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True)):
+        raise _Mutated("the inputs were changed; write to a fresh tensor")
 
 
 def _built(made: type, arguments: list[Any], seed: int, device: torch.device) -> Any:
@@ -121,22 +176,47 @@ def _built(made: type, arguments: list[Any], seed: int, device: torch.device) ->
     return model.to(device) if isinstance(model, torch.nn.Module) else model
 
 
-def _timed(act: Any, calls: int, device: torch.device) -> list[float]:
-    """Seconds of each call, from a barrier to the slowest rank's end; two calls before do not count."""
-    times = []
-    for index in range(calls + 2 if calls else 0):
-        dist.barrier()
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        started = time.perf_counter()
-        act()
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        took = torch.tensor([time.perf_counter() - started], device=device)
-        dist.all_reduce(took, op=dist.ReduceOp.MAX)
+def _timed(
+    act: Callable[[], Any], calls: int | None, folder: Path, rank: int, device: torch.device, clock: Callable[[], float] = time.perf_counter
+) -> tuple[dict[str, Any], Any]:
+    """Single calls by this rank's own clock, from a barrier; then a row of `calls` without one, whose begin and end the parent sees.
+
+    calls: None to choose as many as take ROW_S. Returns what the parent is told, and the last call's result.
+    """
+    times, slowest, last = [], [], None
+    for index in range(SINGLE + 2):
+        _together(device)
+        started = clock()
+        last = act()
+        _finished(device)
+        took = clock() - started
+        worst = torch.tensor([took], device=device)
+        dist.all_reduce(worst, op=dist.ReduceOp.MAX)
         if index >= 2:
-            times.append(float(took))
-    return times
+            times.append(took)
+            slowest.append(float(worst))
+    usual = sorted(slowest)[len(slowest) // 2]  # the same number on every rank
+    calls = calls if calls is not None else min(max(ROW_CALLS[0], math.ceil(ROW_S / max(usual, 1e-7))), ROW_CALLS[1])
+    _together(device)
+    if rank == 0:
+        (folder / "out" / "begin").touch()
+    for _ in range(calls):
+        last = act()
+    _finished(device)
+    dist.barrier()
+    if rank == 0:
+        (folder / "out" / "end").touch()
+    return {"row": calls, "call_s": sorted(times)[len(times) // 2]}, last
+
+
+def _together(device: torch.device) -> None:
+    dist.barrier()
+    _finished(device)
+
+
+def _finished(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
 
 
 if __name__ == "__main__":

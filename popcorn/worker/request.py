@@ -62,6 +62,8 @@ class Request(Frozen):
     """Refuse a text that does what no kernel needs before it is built. False for the audit alone, which shows what holds without reading texts."""
     control: bool = True
     """A/A and planted-slowdown controls in the same run."""
+    world: int | None = None
+    """Processes of a problem of communication; None: every GPU, or two on a machine without."""
     seed: str | None = None
     """Secret seed of an earlier record, to repeat it; None draws a fresh one."""
 
@@ -74,6 +76,6 @@ class Request(Frozen):
     def asked(self) -> str:
         """16 hex digits of everything that changes the answer's meaning: all fields but the device, the seed and where the problem's file lies, and
         Popcorn's version. The device is the record's own business."""
-        dumped = self.model_dump(mode="json", exclude={"device", "seed", "problem"})
+        dumped = self.model_dump(mode="json", exclude={"device", "seed", "problem", *(() if self.world else ("world",))})
         text = repr((sorted(dumped.items(), key=lambda pair: pair[0]), self.problem.id, self.problem.hash, __version__))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

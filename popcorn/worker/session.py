@@ -24,6 +24,7 @@ from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
 from popcorn.worker.gate import refused, refused_build
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
+from popcorn.worker.ranks import world_of
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit, derive, draw_secret
 
@@ -67,6 +68,8 @@ class Session:
         # read from the text, so that a record has its case even where nothing could be built
         self.size: Size = "full" if bench.cuda else "cpu"
         self.nominal = {name: int(dim.at(self.size)) for name, dim in facts(request.problem).dims.items()}
+        if facts(request.problem).ranks is not None:
+            self.nominal["WORLD"] = world_of(request.problem, request.world, bench.cuda)
         self.secret = request.seed or draw_secret()
         # a repeated seed makes the same inputs: what the candidate kept of them in its caches must not be there
         self.private = candidate_hash + (secrets.token_hex(8) if request.seed else "")

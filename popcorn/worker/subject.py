@@ -1,6 +1,7 @@
 """A subject in its process: the reference or a candidate, loaded and callable in the same way. Needs torch."""
 
 import importlib.util
+import random
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,14 @@ class Subject:
         return {"out": outputs, "grad": filled}
 
 
+def seed_all(seed: int) -> None:
+    """The generators that a problem's file may draw from: torch's, Python's, and numpy's where it is loaded."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+
+
 def load_reference(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device, gradient: bool) -> Subject:
     """The problem's Model under a seed, on the device, at the precision."""
     model = _construct(model_class, init_args, seed, precision, device)
@@ -109,7 +118,7 @@ def load_candidate(
 
 
 def _construct(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device) -> torch.nn.Module:
-    torch.manual_seed(seed)
+    seed_all(seed)
     arguments = init_args if isinstance(init_args, (list, tuple)) else [init_args]
     model = model_class(*arguments)
     if isinstance(model, torch.nn.Module):

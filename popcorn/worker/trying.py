@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from popcorn.worker.examining import RANDOM, wide
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
 from popcorn.worker.trees import has_nonfinite
@@ -28,6 +29,11 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
             inputs, outputs = _run(oracle, dims)
             if has_nonfinite([("out", one) for one in outputs]):
                 remarks.append("its output holds NaN or infinity for normal inputs")
+        kinds = sorted({str(t.dtype).removeprefix("torch.") for t in tensors_of(inputs) if t.is_floating_point() and t.element_size() > 1})
+        if kinds not in ([], ["float32"]) and oracle.loaded.problem.origin != "file":
+            remarks.append(
+                f"its floating inputs are {' and '.join(kinds)}; `--precision` decides, so choose {kinds[0]} to judge at that type"
+            )
         return {"remarks": sorted(set(remarks)), "integers": sum(not t.is_floating_point() for t in tensors_of(inputs))}
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -47,10 +53,20 @@ def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.
     model = _reasoned("Model", lambda: oracle.loaded.model(dims).to(oracle.device))
     with oracle.device:
         inputs = oracle.loaded.inputs(dims)
+    state = oracle._generator_state()
     outputs = _reasoned("forward", lambda: _forward(model, inputs))
+    if not torch.equal(state, oracle._generator_state()) and _moved(outputs, _reasoned("forward", lambda: _forward(model, inputs))):
+        raise Failed("invalid_reference", RANDOM)
     if not outputs:
         raise Failed("invalid_reference", "its forward returns no tensor; expected one or several")
     return inputs, outputs
+
+
+def _moved(outputs: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
+    """Whether a second call, which found the generator in another state, gave something else."""
+    return any(
+        a.shape != b.shape or not torch.allclose(wide(a), wide(b), 1e-3, 1e-6, equal_nan=True) for a, b in zip(outputs, again, strict=False)
+    )
 
 
 def _forward(model: Any, inputs: list[Any]) -> list[torch.Tensor]:

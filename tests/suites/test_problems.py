@@ -120,7 +120,7 @@ def test_what_is_no_python_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadProblem, match=r"not a \.py file"):
         find_problem(str(tmp_path / "b.txt"))
     (tmp_path / "c.py").write_text("#" * 1_000_001)
-    with pytest.raises(BadProblem, match="1,000,000 bytes"):
+    with pytest.raises(BadProblem, match="at most 1,000,000"):
         find_problem(str(tmp_path / "c.py"))
 
 

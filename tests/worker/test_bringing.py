@@ -125,3 +125,37 @@ def test_a_shipped_problem_exported_and_imported_again_runs(bench: Bench, tmp_pa
     assert definition["inputs"]["x"]["shape"] == ["R", "B", "D"] and definition["outputs"]["out0"]["shape"] == ["B", "D"]
     suite = bring(bench, tmp_path, "exported")
     assert set(states(suite).values()) <= {"runs", "shapes"}, [one.reason for one in suite.entries]
+
+
+def test_an_answer_that_is_drawn_is_refused_and_one_rank_is_said(bench: Bench, tmp_path: Path) -> None:
+    body = "torch.softmax(x, dim=1)"
+    files = {
+        "level1/1_drop.py": samples.SOFTMAX.replace(body, "nn.functional.dropout(x, 0.5)"),
+        "level1/2_drawn_in_vain.py": samples.SOFTMAX.replace(body, "x + 0 * torch.rand_like(x)"),
+        "level1/3_ranks.py": "import torch.distributed as dist\n" + samples.SOFTMAX,
+        "level1/4_half.py": samples.SOFTMAX.replace("dim)]", "dim).half()]"),
+    }
+    suite = bring(bench, write(tmp_path / "kb", files), "drawn")
+    assert states(suite) == {"L1/1": "refused", "L1/2": "runs", "L1/3": "runs", "L1/4": "runs"}
+    told = {one.key: f"{one.reason} {one.remarks}" for one in suite.entries}
+    assert "draws random numbers" in told["L1/1"] and "runs here in one" in told["L1/3"] and "choose float16" in told["L1/4"]
+
+
+def test_tensors_of_a_checkout_are_read_behind_the_fence_and_belong_to_the_version(bench: Bench, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    (tmp_path / "fi").mkdir()
+    line = json.loads(samples.workloads(8))
+    line["inputs"]["index"] = {"type": "safetensors", "path": "./blob.safetensors", "tensor_key": "index"}
+    write(tmp_path / "fi", {"definition.json": json.dumps(samples.DEFINITION), "workload.jsonl": json.dumps(line) + "\n"})
+    versions = []
+    for first in (0, 1):
+        save_file({"index": torch.arange(first, first + 48)}, tmp_path / "fi" / "blob.safetensors")
+        from popcorn.suites.importing.flashinfer import digest
+
+        digest.cache_clear()
+        suite = bring(bench, tmp_path / "fi", "tensors")
+        assert suite.entries[0].state == "runs" and any("must stay" in one for one in suite.entries[0].remarks)
+        versions.append(suite.version)
+    assert versions[0] != versions[1]

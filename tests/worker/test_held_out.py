@@ -7,6 +7,7 @@ import pytest
 from popcorn.audit.samples import FOLDER
 from popcorn.evaluate import evaluate
 from popcorn.records.store import Store
+from popcorn.suites import costs
 from popcorn.suites.problems import find_problem
 from popcorn.worker import judging
 from popcorn.worker.bench import Bench
@@ -45,11 +46,17 @@ def bench():
 
 @pytest.mark.parametrize("sizes", ["open", "held_out"])
 def test_trials_draw_the_sizes_that_were_asked_for(sizes: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[dict[str, int]] = []
+    drawn: dict[int, dict[str, int]] = {}
     draw = judging.draw_dims
-    monkeypatch.setattr(judging, "draw_dims", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
-    assert evaluate(request(RIGHT, sizes), bench, Store(tmp_path)).verdict.correct
-    assert len(drawn) >= 5 and {is_held_out(dims) for dims in drawn} == {sizes == "held_out"}
+    monkeypatch.setattr(judging, "draw_dims", lambda session, index: drawn.setdefault(index, draw(session, index)))
+    asked = request(RIGHT, sizes)
+    assert evaluate(asked, bench, Store(tmp_path)).verdict.correct
+    half = asked.trials // 2  # a final judgement begins with the corners of the ranges
+    settings = [dims for index, dims in drawn.items() if sizes == "held_out" and 0 < index < half]
+    others = [dims for dims in drawn.values() if dims not in settings]
+    assert {is_held_out(dims) for dims in others} == {sizes == "held_out"} and len(drawn) >= 5
+    corners = [one["dims"] for one in costs.settings(asked.problem, "cpu")]
+    assert all(dims in corners for dims in settings) and bool(settings) == (sizes == "held_out")
 
 
 def test_the_verdict_says_where_it_failed_and_not_at_which_sizes(bench: Bench, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from popcorn.errors import BadProblem, PopcornError
 from popcorn.suites.facts import parse
-from popcorn.suites.importing.found import Found, files_below, read_text, snake
+from popcorn.suites.importing.found import Found, files_below, read_python, read_text, snake
 
 _TEXTS = (".py", ".cpp", ".cu", ".cl", ".sycl", ".cc", ".hpp", ".h", ".txt", ".md")
 _ENTRIES = ("reference", "forward", "run", "build_reference")
@@ -40,7 +40,7 @@ def _texts(folder: Path) -> dict[Path, str]:
     for path in sorted(folder.iterdir()):
         if path.is_file() and path.suffix in _TEXTS:
             try:
-                found[path] = read_text(path)
+                found[path] = read_python(path) if path.suffix == ".py" else read_text(path)
             except PopcornError:
                 continue
     return found
@@ -78,7 +78,7 @@ def _reference(texts: dict[Path, str]) -> str:
         inside = block(text, "REFERENCE")
         if inside is None or path.suffix != ".py":
             continue
-        for source in (textwrap.dedent(inside), text):
+        for source in (textwrap.dedent(inside), text, _with_fixture(inside, text)):
             try:
                 parse(source, path.name)
                 return source
@@ -87,10 +87,42 @@ def _reference(texts: dict[Path, str]) -> str:
                 if wrapped:
                     return wrapped
         raise BadProblem(
-            f"the reference in {path.name} has neither a class Model nor a function `reference`, with get_inputs beside it; "
-            "write get_inputs() that returns the inputs of a call"
+            f"the reference in {path.name} has neither a class Model nor a function `reference`, with get_inputs or a fixture `data` beside "
+            "it; write get_inputs() that returns the inputs of a call"
         )
     raise BadProblem("no Python text holds [REFERENCE_START]; a problem needs a reference in torch")
+
+
+def _with_fixture(inside: str, text: str) -> str:
+    """The reference with the file's imports and constants, and its pytest fixture `data` as get_inputs; empty where it has no such fixture.
+
+    The fixture may be a method, and may ask for `device` alone; what it returns are the inputs of a call.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "data"]
+    if not functions or not {one.arg for one in functions[0].args.args} <= {"self", "device"}:
+        return ""
+    data = functions[0]
+    kept = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign) and not _of_tests(node)]
+    data.decorator_list, data.returns = [], None
+    head = "\n".join(ast.unparse(node) for node in kept)
+    given = ", ".join({"self": "None", "device": "torch.get_default_device()"}[one.arg] for one in data.args.args)
+    call = f"def get_inputs():\n    made = data({given})\n    return list(made) if isinstance(made, (list, tuple)) else [made]\n"
+    return f"import torch\n{head}\n\n{textwrap.dedent(inside)}\n\n{ast.unparse(data)}\n\n\n{call}"
+
+
+def _of_tests(node: ast.stmt) -> bool:
+    names = (
+        [one.name for one in node.names]
+        if isinstance(node, ast.Import)
+        else [node.module or ""]
+        if isinstance(node, ast.ImportFrom)
+        else []
+    )
+    return any(name.split(".")[0] in ("pytest", "kernelfoundry", "conftest") for name in names)
 
 
 def _wrapped(source: str) -> str | None:

@@ -3,12 +3,14 @@
 Solutions (`solution*.json`, `solutions/`) become candidate files beside their problem. Traces hold results, which are never imported as ours.
 """
 
-import json
+import functools
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadProblem, PopcornError
 from popcorn.suites.importing.found import Found, files_below, read_json, read_json_lines, snake
+from popcorn.suites.importing.solutions import candidates
 from popcorn.suites.importing.workloads import Input, Spec, compose
 
 MAX_WORKLOADS = 128
@@ -42,7 +44,9 @@ def _broken(path: Path) -> bool:
     return path.name == "definition.json" or "definitions" in path.parts
 
 
-def _found(path: Path, root: Path, workloads: dict[str, list[Any]], unread: dict[str, str], solutions: dict[str, dict[str, str]]) -> Found:
+def _found(
+    path: Path, root: Path, workloads: dict[str, list[Any]], unread: dict[str, str], solutions: dict[str, list[dict[str, Any]]]
+) -> Found:
     stem = path.parent.name if path.name == "definition.json" and path.parent != root else path.stem
     about: dict[str, Any] = {"key": snake(stem), "name": snake(stem), "where": str(path.relative_to(root))}
     try:
@@ -57,7 +61,14 @@ def _found(path: Path, root: Path, workloads: dict[str, list[Any]], unread: dict
         given = workloads.get(beside) or workloads.get(title) or []
         spec, remarks = _spec(definition, given, path.parent, root)
         source, more = compose(spec)
-        return Found(**about, source=source, remarks=(*remarks, *more), files=solutions.get(title, {}))
+        tensors = sorted({one["path"] for work in spec.workloads for one in work.values() if isinstance(one, dict)})
+        if tensors:
+            more.append(
+                f"reads {len(tensors)} tensor {'files' if len(tensors) > 1 else 'file'} of the checkout, which must stay where it is"
+            )
+        return Found(
+            **about, source=source, remarks=(*remarks, *more), files=candidates(solutions.get(title, []), spec), tensors=tuple(tensors)
+        )
     except PopcornError as error:
         return Found(**about, refused=str(error))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -81,12 +92,16 @@ def _spec(definition: dict[str, Any], workloads: list[Any], folder: Path, root: 
         kept.append({})
     if refused and not kept:
         raise BadProblem(f"none of its {len(workloads)} workloads can be made: {refused[0]}")
-    remarks = [f"{len(refused)} workloads are left out: {refused[0]}"] if refused else []
+    remarks = [f"{_count(refused)} left out: {refused[0]}"] if refused else []
     if len(workloads) > MAX_WORKLOADS:
         remarks.append(f"{len(workloads) - MAX_WORKLOADS} of its {len(workloads)} workloads are left out: {MAX_WORKLOADS} are kept")
     if definition.get("constraints"):
         remarks.append(f"its constraints ({str(definition['constraints'])[:80]}) hold in its own workloads, which are the only ones drawn")
     return Spec(reference, "run", inputs, constants, expressions, kept, custom, outputs), remarks
+
+
+def _count(workloads: list[Any]) -> str:
+    return "1 workload is" if len(workloads) == 1 else f"{len(workloads)} workloads are"
 
 
 def _axes(axes: Any) -> tuple[dict[str, int], dict[str, str]]:
@@ -130,7 +145,8 @@ def _bound(workload: Any, inputs: dict[str, Input], folder: Path, root: Path) ->
         if kind == "scalar" and isinstance(told.get("value"), bool | int | float):
             bound[name] = told["value"]
         elif kind == "safetensors":
-            bound[name] = {"path": _tensor_file(str(told.get("path")), folder, root), "tensor_key": str(told.get("tensor_key"))}
+            path = _tensor_file(str(told.get("path")), folder, root)
+            bound[name] = {"path": path, "tensor_key": str(told.get("tensor_key")), "sha256": digest(path)}
         elif kind not in ("random", "custom"):
             raise BadProblem(f"the input `{str(name)[:60]}` comes from {str(kind)[:40]!r}; expected random, scalar, safetensors or custom")
     return bound
@@ -142,6 +158,13 @@ def _tensor_file(path: str, folder: Path, root: Path) -> str:
         if candidate.is_file() and candidate.is_relative_to(root.parent):
             return str(candidate)
     raise BadProblem(f"the tensor file {path[-80:]} is not there; fetch it beside the definition")
+
+
+@functools.lru_cache(maxsize=1024)
+def digest(path: str) -> str:
+    """Part of the problem's text, so that other tensors make another version."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def _workloads(root: Path) -> tuple[dict[str, list[Any]], dict[str, str]]:
@@ -165,9 +188,9 @@ def _workloads(root: Path) -> tuple[dict[str, list[Any]], dict[str, str]]:
     return found, unread
 
 
-def _solutions(documents: list[Path]) -> dict[str, dict[str, str]]:
-    """Texts of candidates by definition's name."""
-    found: dict[str, dict[str, str]] = {}
+def _solutions(documents: list[Path]) -> dict[str, list[dict[str, Any]]]:
+    """Solutions by definition's name."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for path in documents:
         if not (path.name.startswith("solution") or "solutions" in path.parts):
             continue
@@ -176,21 +199,5 @@ def _solutions(documents: list[Path]) -> dict[str, dict[str, str]]:
         except PopcornError:
             continue
         if isinstance(value, dict) and isinstance(value.get("definition"), str) and isinstance(value.get("sources"), list):
-            name = snake(str(value.get("name") or path.stem))
-            found.setdefault(value["definition"], {})[f"{name}.{'py' if _python(value) else 'json'}"] = _candidate(value)
+            found.setdefault(value["definition"], []).append({**value, "name": str(value.get("name") or path.stem)})
     return found
-
-
-def _python(solution: dict[str, Any]) -> bool:
-    sources = solution["sources"]
-    return len(sources) == 1 and isinstance(sources[0], dict) and str(sources[0].get("path", "")).endswith(".py")
-
-
-def _candidate(solution: dict[str, Any]) -> str:
-    """A solution of one Python file as a candidate with ModelNew; any other one as it was."""
-    if not _python(solution):
-        return json.dumps(solution, indent=1)
-    entry = str((solution.get("spec") or {}).get("entry_point", "main.py::run")).rpartition("::")[2]
-    entry = entry if entry.isidentifier() else "run"
-    text = str(solution["sources"][0].get("content", ""))
-    return f"{text.rstrip()}\n\n\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, *inputs):\n        return {entry}(*inputs)\n"

@@ -1,7 +1,9 @@
 """Found: one problem that a reader saw in a folder, or the reason why it is none. And reading text that may be huge or hostile."""
 
+import io
 import json
 import re
+import tokenize
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,8 @@ class Found:
     """Why it cannot become a problem."""
     remarks: tuple[str, ...] = ()
     """What was done or left out, in sentences."""
+    tensors: tuple[str, ...] = ()
+    """Files of tensors that its inputs come from; they stay where they are."""
     files: dict[str, str] = field(default_factory=dict)
     """Further texts to keep beside it, by file name: candidates, starting points."""
 
@@ -64,7 +68,7 @@ def files_below(folder: Path, suffix: str) -> list[Path]:
                 stack.append((entry, depth + 1))
             elif entry.is_file() and entry.name.endswith(suffix):
                 found.append(entry)
-    return sorted(found, key=lambda path: natural(str(path)))
+    return sorted(found, key=lambda path: (len(path.parts), [natural(part) for part in (*path.parts[:-1], path.stem)]))
 
 
 def natural(text: str) -> list[Any]:
@@ -73,18 +77,39 @@ def natural(text: str) -> list[Any]:
 
 
 def read_text(path: Path) -> str:
-    """A text file of at most MAX_BYTES. Raises BadProblem or MissingFile with the reason."""
+    """A UTF-8 file of at most MAX_BYTES, without its byte order mark. Raises BadProblem or MissingFile with the reason."""
+    try:
+        return _lines_evened(_read_bytes(path).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise BadProblem("is not UTF-8 text") from error
+
+
+def read_python(path: Path) -> str:
+    """Python's text in the encoding that it declares (`# -*- coding: latin-1 -*-`), UTF-8 without one, as Python itself reads it."""
+    content = _read_bytes(path)
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        return _lines_evened(content.decode(encoding))
+    except SyntaxError as error:  # an encoding that Python does not know, or bytes of another one
+        raise BadProblem(f"is not text that Python reads: {str(error.msg)[:200]}; save it as UTF-8") from error
+    except UnicodeDecodeError as error:
+        raise BadProblem("is not UTF-8 text and declares no other encoding; save it as UTF-8") from error
+
+
+def _read_bytes(path: Path) -> bytes:
     try:
         if not path.is_file():
             raise MissingFile(f"{path.name} is not there or is no file; expected text")
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise BadProblem(f"holds {size:,} bytes; at most {MAX_BYTES:,} are read")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadProblem("is not UTF-8 text") from error
+        return path.read_bytes()
     except OSError as error:
         raise MissingFile(f"{path.name} cannot be read: {error.strerror}") from error
+
+
+def _lines_evened(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_json(path: Path) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from popcorn.errors import PopcornError
 from popcorn.suites.facts import INJECTED, parse, undefined_names
-from popcorn.suites.importing.found import Found, files_below, read_text, snake
+from popcorn.suites.importing.found import Found, files_below, read_python, snake
 
 _LEVEL = re.compile(r"level_?(\d{1,2})", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
@@ -45,7 +45,7 @@ def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) 
     key = short if short not in taken else f"{short}_{name}"
     about: dict[str, Any] = {"key": key, "name": name, "where": str(relative), "level": level, "number": number}
     try:
-        source = read_text(path)
+        source = read_python(path)
         parse(source, path.name)
         missing = undefined_names(source, path.name, given=frozenset({INJECTED}))
     except PopcornError as error:
@@ -74,7 +74,7 @@ def _variant(relative: Path) -> str | None:
 
 def _has_model(path: Path) -> bool:
     try:
-        text = read_text(path)
+        text = read_python(path)
     except PopcornError:
         return False
     return re.search(r"^class Model\b", text, re.MULTILINE) is not None and "def get_inputs" in text

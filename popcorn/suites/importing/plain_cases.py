@@ -20,7 +20,7 @@ from typing import Any
 
 from popcorn.errors import BadProblem, PopcornError
 from popcorn.suites.facts import parse
-from popcorn.suites.importing.found import Found, files_below, read_text, snake
+from popcorn.suites.importing.found import Found, files_below, read_python, read_text, snake
 from popcorn.suites.importing.settings import connect
 from popcorn.suites.importing.workloads import Input, Spec, compose
 
@@ -43,7 +43,7 @@ def _found(path: Path, root: Path) -> Found:
     about: dict[str, Any] = {"key": name, "name": name, "where": str(path.relative_to(root))}
     try:
         told = tomllib.loads(read_text(path))
-        reference = read_text(path.with_name("reference.py"))
+        reference = read_python(path.with_name("reference.py"))
         cases = told.get("cases")
         if not (isinstance(cases, list) and cases and all(isinstance(case, dict) for case in cases)):
             raise BadProblem("cases.toml has no [[cases]]; expected one table a case, with a size for each axis")

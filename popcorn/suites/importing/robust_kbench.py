@@ -8,7 +8,7 @@ from typing import Any
 
 from popcorn.errors import BadProblem, PopcornError
 from popcorn.suites.facts import parse
-from popcorn.suites.importing.found import Found, files_below, read_json, read_text, snake
+from popcorn.suites.importing.found import Found, files_below, read_json, read_python, read_text, snake
 from popcorn.suites.importing.settings import MAX_SETTINGS, connect, product
 
 _WAYS = ("forward", "backward")
@@ -37,7 +37,7 @@ def _found(path: Path, root: Path, way: str) -> Found:
     key += "" if way == "forward" else "_backward"
     about: dict[str, Any] = {"key": key, "name": name, "where": str(path.relative_to(root))}
     try:
-        source, remarks = read_text(path), []
+        source, remarks = read_python(path), []
         parse(source, path.name)
         config = path.with_name(f"config_{way}.json")
         told = read_json(config) if config.is_file() else {}

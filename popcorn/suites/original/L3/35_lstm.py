@@ -7,7 +7,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "recurrent"
 DIFFERENTIABLE = True
-FLOPS_WHY = "torch's counter does not look into its fused recurrent layers; these are the products of the recurrence."
 
 B = Dim(256, fixed=True, cpu=32)
 T = Dim(256, fixed=True, cpu=32)

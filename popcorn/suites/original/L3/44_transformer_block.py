@@ -11,7 +11,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "transformer"
 DIFFERENTIABLE = True
-FLOPS_WHY = "Causal: only the lower triangle is needed; a flop counter sees the full square of scores."
 
 B = Dim(4, fixed=True, cpu=2)
 T = Dim(1024, fixed=True, cpu=128)

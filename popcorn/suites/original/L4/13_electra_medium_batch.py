@@ -8,7 +8,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
-BYTES_WHY = "Of the embedding only the rows that the tokens name are read."
 
 B = Dim(32, fixed=True, cpu=2)
 T = Dim(256, fixed=True, cpu=48)
@@ -45,7 +44,7 @@ def get_init_inputs(V=V, D=D, L=L, H=H):
 
 
 def min_bytes(B=B, T=T, V=V, D=D, L=L, itemsize=4):
-    weights = (min(V, B * T) + 512) * D // 2 + L * 12 * D * D + D * D
+    weights = (min(V, B * T) + T) * D // 2 + L * 12 * D * D + D * D
     return (B * T + weights) * itemsize + 8 * B * T
 
 

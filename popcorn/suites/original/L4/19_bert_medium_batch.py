@@ -8,7 +8,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
-BYTES_WHY = "Of the embedding only the rows that the tokens name are read. Weights that no output needs (a pooler) are not counted."
 
 B = Dim(32, fixed=True, cpu=2)
 T = Dim(256, fixed=True, cpu=48)

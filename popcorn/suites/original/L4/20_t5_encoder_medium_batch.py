@@ -8,7 +8,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
-BYTES_WHY = "Of the embedding only the rows that the tokens name are read."
 
 B = Dim(32, fixed=True, cpu=2)
 T = Dim(512, fixed=True, cpu=64)

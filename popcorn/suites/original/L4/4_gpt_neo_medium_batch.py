@@ -12,7 +12,6 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "language"
 DIFFERENTIABLE = True
 BYTES_WHY = "Masks that the library keeps as buffers need not be read."
-FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
 
 B = Dim(32, fixed=True, cpu=2)
 T = Dim(256, fixed=True, cpu=48)

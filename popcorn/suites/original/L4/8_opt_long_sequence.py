@@ -8,7 +8,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
-FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
 
 B = Dim(1, fixed=True, cpu=1)
 T = Dim(2047, fixed=True, cpu=128)
@@ -45,7 +44,7 @@ def get_init_inputs(V=V, D=D, L=L, H=H):
 
 
 def min_bytes(B=B, T=T, V=V, D=D, L=L, itemsize=4):
-    weights = (V + 2050) * D + L * (12 * D * D + 13 * D) + 2 * D
+    weights = (V + T) * D + L * (12 * D * D + 13 * D) + 2 * D
     return (B * T * V + weights) * itemsize + 8 * B * T
 
 

@@ -11,7 +11,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "attention"
 DIFFERENTIABLE = True
-FLOPS_WHY = "Causal: only the lower triangle is needed; a flop counter sees the full square of scores."
 
 B = Dim(2, low=1, high=3, cpu=1)
 T = Dim(2048, low=1664, high=2304, cpu=256)

@@ -11,7 +11,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
-FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
 
 B = Dim(4, low=2, high=5, cpu=1)
 T = Dim(1024, low=865, high=1152, cpu=48)

@@ -8,7 +8,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
-FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
 
 B = Dim(4, low=2, high=5, cpu=1)
 T = Dim(768, low=648, high=864, cpu=48)
@@ -45,7 +44,7 @@ def get_init_inputs(V=V, D=D, L=L, H=H):
 
 
 def min_bytes(B=B, T=T, V=V, D=D, L=L, itemsize=4):
-    weights = (V + 2050) * D + L * 12 * D * D
+    weights = (V + T) * D + L * 12 * D * D
     return (B * T * V + weights) * itemsize + 8 * B * T
 
 

@@ -10,7 +10,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "scientific"
 DIFFERENTIABLE = True
-BYTES_WHY = "Weights that no output needs (a pooler) are not counted."
 
 B = Dim(16, low=11, high=21, cpu=2)
 S = Dim(256, fixed=True, align=8, cpu=32)

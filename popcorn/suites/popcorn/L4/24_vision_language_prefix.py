@@ -11,7 +11,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "vision language"
 DIFFERENTIABLE = True
-FLOPS_WHY = "Causal: only the lower triangle of the scores is needed; a flop counter sees the full square."
 
 B = Dim(8, low=5, high=10, cpu=2)
 S = Dim(224, fixed=True, cpu=56)

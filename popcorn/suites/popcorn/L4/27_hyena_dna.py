@@ -8,7 +8,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "genomics"
 DIFFERENTIABLE = True
-FLOPS_WHY = "Transforms count as 18 operations an element; torch's counter sees the linear layers alone."
 
 B = Dim(2, low=1, high=3, cpu=1)
 T = Dim(8192, low=6922, high=9216, cpu=192)

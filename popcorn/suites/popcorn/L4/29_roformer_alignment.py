@@ -8,7 +8,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "genomics"
 DIFFERENTIABLE = True
-BYTES_WHY = "The table of sines need not be read."
 
 B = Dim(16, low=11, high=21, cpu=2)
 T = Dim(1024, low=865, high=1152, cpu=48)

@@ -10,7 +10,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "protein"
 DIFFERENTIABLE = True
-BYTES_WHY = "Weights that no output needs (a pooler, a contact head) are not counted."
 
 B = Dim(8, low=5, high=10, cpu=2)
 T = Dim(512, low=432, high=576, cpu=48)

@@ -10,7 +10,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "protein"
 DIFFERENTIABLE = True
-BYTES_WHY = "Weights that no output needs (a pooler, a contact head) are not counted."
 
 B = Dim(2, low=1, high=3, cpu=1)
 T = Dim(1536, low=1297, high=1728, cpu=96)

@@ -10,7 +10,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "protein"
 DIFFERENTIABLE = True
-BYTES_WHY = "Weights that no output needs (a pooler, a contact head) are not counted."
 
 B = Dim(32, low=22, high=42, cpu=4)
 T = Dim(128, low=108, high=144, cpu=24)

@@ -11,7 +11,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "language"
 DIFFERENTIABLE = True
-BYTES_WHY = "Of the embedding only the rows that the tokens name are read."
 FLOPS_WHY = "Only the experts that the router chose are needed for a token; the counter may see others, or fused products not at all."
 
 B = Dim(4, low=2, high=5, cpu=1)

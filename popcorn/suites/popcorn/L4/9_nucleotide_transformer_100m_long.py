@@ -10,7 +10,6 @@ from popcorn.suites.jitter import Dim
 
 DOMAIN = "protein"
 DIFFERENTIABLE = True
-BYTES_WHY = "Weights that no output needs (a pooler, a contact head) are not counted."
 
 B = Dim(2, low=1, high=3, cpu=1)
 T = Dim(2048, low=1730, high=2304, cpu=96)

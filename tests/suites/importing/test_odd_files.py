@@ -1,0 +1,119 @@
+"""Checkouts as they really lie about: other encodings, arguments by name, results that are handed over, fixtures in place of functions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from popcorn.errors import BadProblem
+from popcorn.suites.foreign import open_foreign
+from popcorn.suites.importing.formats import read_folder
+from popcorn.suites.problems import find_problem
+from tests.suites.importing import samples
+from tests.suites.importing.samples import write
+
+ACCENT = "# caf\u00e9\n" + samples.SOFTMAX
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\xef\xbb\xbf" + ACCENT.encode(), None),
+        (("# -*- coding: latin-1 -*-\n" + ACCENT).encode("latin-1"), None),
+        (ACCENT.replace("\n", "\r\n").encode(), None),
+        (ACCENT.encode("latin-1"), "save it as UTF-8"),
+        (ACCENT.encode("utf-16"), "save it as UTF-8"),
+        (b"# -*- coding: moon -*-\n" + ACCENT.encode(), "save it as UTF-8"),
+    ],
+)
+def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path: Path, content: bytes, reason: str | None) -> None:
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1" / "1_a.py").write_bytes(content)
+    (one,) = read_folder(tmp_path)[1]
+    if reason is None:
+        assert one.refused is None and "caf\u00e9" in one.source and "\r" not in one.source and not one.source.startswith("\ufeff")
+        assert "caf\u00e9" in find_problem(str(tmp_path / "level1" / "1_a.py")).source
+    else:
+        assert reason in (one.refused or "")
+
+
+def test_the_checkouts_own_problems_get_the_short_ids(tmp_path: Path) -> None:
+    files = {"changelog/S1/level1/1_old.py": samples.SOFTMAX, "level1/1_New.py": samples.SOFTMAX, "level1/1_New2.py": samples.SOFTMAX}
+    _, found = read_folder(write(tmp_path, files))
+    assert {one.key: one.where for one in found}["L1/1"] == "level1/1_New.py"
+
+
+def opened(tmp_path: Path, init: str, returned: str, inputs: str = "[torch.ones(2)]") -> Any:
+    text = samples.HEAD + (
+        f"class Model(nn.Module):\n    def __init__(self, {init}):\n        super().__init__()\n        self.held = (width, scale)\n"
+        f"    def forward(self, x, y=3):\n        return x + y\n\ndef get_inputs():\n    return {inputs}\n\ndef get_init_inputs():\n    return {returned}\n"
+    )
+    (tmp_path / "a.py").write_text(text)
+    return open_foreign(find_problem(str(tmp_path / "a.py")))
+
+
+@pytest.mark.parametrize(
+    ("returned", "made"),
+    [
+        ('{"scale": 3, "width": 2}', [2, 3]),
+        ('[[], {"width": 2}]', [2]),
+        ('[[7], {"scale": 9}]', [7, 9]),
+        ("[4]", [4]),
+        ("[[4], 5]", [[4], 5]),
+    ],
+)
+def test_arguments_by_name_are_put_in_order(tmp_path: Path, returned: str, made: list[Any]) -> None:
+    assert opened(tmp_path, "width, scale=1", returned).init_args({}) == made
+
+
+def test_arguments_by_name_that_have_no_place_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadProblem, match="`scale`"):
+        opened(tmp_path, "width, *, scale=1", '{"width": 2, "scale": 3}').init_args({})
+    with pytest.raises(BadProblem, match="gives no `width`"):
+        opened(tmp_path, "width, scale=1", '{"scale": 3}').init_args({})
+    made = opened(tmp_path, "width=1, scale=1", "[]", '{"y": torch.zeros(1), "x": torch.ones(2)}').inputs({})
+    assert [t.numel() for t in made] == [2, 1]
+
+
+def test_a_solution_that_fills_what_it_is_handed_is_a_candidate(tmp_path: Path) -> None:
+    definition = samples.DEFINITION | {"outputs": {"y": {"shape": ["rows", "columns"], "dtype": "bfloat16"}}}
+    spec = {"entry_point": "main.py::run", "destination_passing_style": True}
+    source = {"path": "main.py", "content": "def run(x, index, scale, y):\n    y.copy_(x * scale)"}
+    solution = {"name": "fills", "definition": definition["name"], "spec": spec, "sources": [source]}
+    other = solution | {"name": "cuda", "sources": [{"path": "k.cu", "content": ""}, source]}
+    files = {"d/definition.json": definition, "d/solution_1.json": solution, "d/solution_2.json": other}
+    write(tmp_path, {name: json.dumps(value) for name, value in files.items()} | {"d/workload.jsonl": samples.workloads(8)})
+    (one,) = read_folder(tmp_path)[1]
+    assert set(one.files) == {"fills.py", "cuda.json"}
+    namespace: dict[str, Any] = {}
+    exec(one.files["fills.py"], namespace)
+    x = torch.randn(5, 96)
+    assert torch.equal(namespace["ModelNew"]()(x, torch.arange(48), 0.5), x * 0.5)
+
+
+def test_results_by_name_come_in_the_order_of_the_definition(tmp_path: Path) -> None:
+    text = "import torch\ndef run(x, index, scale):\n    return {'z': x.sum(), 'y': x * scale}\n"
+    outputs = {"y": {"shape": ["rows", "columns"], "dtype": "float32"}, "z": {"shape": None, "dtype": "float32"}}
+    definition = samples.DEFINITION | {"reference": text, "outputs": outputs}
+    write(tmp_path, {"definition.json": json.dumps(definition), "workload.jsonl": samples.workloads(8)})
+    (one,) = read_folder(tmp_path, "flashinfer")[1]
+    namespace: dict[str, Any] = {}
+    exec(one.source, namespace)
+    first, second = namespace["Model"]()(torch.ones(2, 3), None, 2.0)
+    assert first.shape == (2, 3) and second.dim() == 0
+
+
+def test_a_tests_fixture_serves_as_get_inputs(tmp_path: Path) -> None:
+    text = (
+        "import pytest\nimport torch\nfrom kernelfoundry import TestBase\nN = 5\n# [REFERENCE_START]\ndef reference(a, b):\n    return a * b\n"
+        "# [REFERENCE_END]\nclass TestIt(TestBase):\n    @pytest.fixture\n    def data(self, device):\n"
+        "        return torch.ones(N, device=device), torch.ones(N)\n"
+    )
+    write(tmp_path, {"t/task.py": text, "t/kernel.sycl": "// [EVOLVE_START]\n// [EVOLVE_END]\n"})
+    (one,) = read_folder(tmp_path)[1]
+    assert one.refused is None and "kernelfoundry" not in one.source and "pytest" not in one.source
+    namespace: dict[str, Any] = {}
+    exec(one.source, namespace)
+    assert torch.equal(namespace["Model"]()(*namespace["get_inputs"]()), torch.ones(5))
