@@ -61,8 +61,18 @@ class Call:
 Accepts = Callable[[Call], Answer]
 
 
-def needs(device: str | None = None, precisions: tuple[str, ...] = (), **bounds: tuple[int, int]) -> Accepts:
-    """An `accepts` for the usual conditions: the device's kind, element types, sizes within (low, high)."""
+def needs(
+    device: str | None = None,
+    precisions: tuple[str, ...] = (),
+    capability: tuple[tuple[int, int], tuple[int, int]] | None = None,
+    multiples: Mapping[str, int] | None = None,
+    backward: bool = True,
+    **bounds: tuple[int, int],
+) -> Accepts:
+    """An `accepts` for the usual conditions: the device's kind, element types, sizes within (low, high).
+
+    capability: the lowest and the highest compute capability. multiples: size → what it must be a multiple of. backward: whether there is one.
+    """
 
     def accepts(call: Call) -> Answer:
         if device and call.device != device:
@@ -71,17 +81,17 @@ def needs(device: str | None = None, precisions: tuple[str, ...] = (), **bounds:
             return Rejected("is not measured under autocast or on empty tensors")
         if precisions and call.precision not in precisions:
             return Rejected(f"takes {', '.join(precisions)}; the call is in {call.precision}")
+        if capability and call.capability and not capability[0] <= call.capability <= capability[1]:
+            low, high, here = (f"{major}.{minor}" for major, minor in (*capability, call.capability))
+            return Rejected(f"is for compute capability {low if low == high else f'{low} to {high}'}; this GPU has {here}")
+        if call.gradient and not backward:
+            return Rejected("has no backward pass; the call may need one")
         for name, (low, high) in bounds.items():
             if not low <= call.dims.get(name, low) <= high:
                 return Rejected(f"takes {name} from {low:,} to {high:,}; the call has {call.dims[name]:,}")
+        for name, step in (multiples or {}).items():
+            if call.dims.get(name, 0) % step:
+                return Rejected(f"takes {name} in multiples of {step}; the call has {call.dims[name]:,}")
         return ACCEPTED
 
     return accepts
-
-
-def missing(package: str, extra: str | None, error: ImportError) -> Rejected:
-    """An optional package that is not here, with the command that brings it; one that is here and does not import, with its own words."""
-    command = f"pip install 'popcornbench[{extra}]'" if extra else f"pip install {package}"
-    if isinstance(error, ModuleNotFoundError):
-        return Rejected(f"needs {package}: {command}")
-    return Rejected(f"{package} does not import here ({' '.join(str(error).split())[:200]}); try {command}")

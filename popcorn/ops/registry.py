@@ -25,15 +25,13 @@ from typing import Any, Protocol
 from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
 from popcorn.ops import loading
-from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected, missing
+from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
+from popcorn.ops.packages import PACKAGES, TOOLS, Package, missing, outside
 from popcorn.ops.signature import Signature
 
 LIBRARY = Path(__file__).parent / "library"
 REFERENCE = "torch"
 """Name of the implementation that every op has: its reference."""
-
-PACKAGES: dict[str, tuple[str, str | None]] = {"triton": ("triton", None), "liger": ("liger-kernel", "liger")}
-"""Implementation → the package that it is written for, and our extra that brings it."""
 
 
 class UnknownOp(PopcornError):
@@ -352,19 +350,21 @@ def _load(owner: Op, path: Path, ours: bool = True) -> Implementation:
     """An implementation from its file; one whose package is missing says so when it is asked. `ours`: it ships with Popcorn."""
     name = path.stem.removeprefix("impl_")
     source = path.read_text(encoding="utf-8")
+    package = PACKAGES.get(name) if ours else None
+    module, refusal = None, outside(package) if package else None
     try:
-        module = _import(owner, path, ours)
+        if refusal is None:
+            module = _import(owner, path, ours)
     except Exception as error:
-        if ours and not isinstance(error, ImportError):
+        # a file of the user's that does not load costs its own implementation and nothing else, and so does a package of other people
+        if ours and package is None and not isinstance(error, ImportError):
             raise
-        # a file of the user's that does not load costs its own implementation and nothing else
-        broken = Rejected(f"{path.name} does not load: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
-        reason = missing(*PACKAGES.get(name, (name, name)), error) if isinstance(error, ImportError) and ours else broken
-
-        def refuse(call: Call, reason: Rejected = reason) -> Answer:
-            return reason
-
-        return Implementation(name, name, None, refuse, source, hash_text(source))
+        refusal = Rejected(f"{path.name} does not load: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+        if ours:
+            refusal = missing(package or TOOLS.get(name, Package(name, "", f"pip install {name}")), error)
+    if refusal is not None:
+        answer: Answer = refusal
+        return Implementation(name, name, None, lambda call: answer, source, hash_text(source))
     text = getattr(module, "SOURCE", source)
     language = getattr(module, "LANGUAGE", "torch")
     return Implementation(

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from popcorn import __version__
-from popcorn.devices.host import nvcc, package_version, torch_build
+from popcorn.devices.host import torch_build
 from popcorn.errors import BadSweep
+from popcorn.ops.packages import PACKAGES
 from popcorn.sweep.folder import SweepFolder
 
 INSTALL_S = 3600
@@ -32,17 +34,21 @@ class Phase:
     """What pip installs for it."""
 
 
+def _pinned(name: str, extra: str = "") -> str:
+    return f"{PACKAGES[name].name}{extra}{PACKAGES[name].bounds}"
+
+
 PHASES = {
     phase.name: phase
     for phase in (
         Phase("reference", ("torch", "inductor")),
         Phase("popcorn", ("popcorn", "chunked", "triton", "cuda")),
-        Phase("cudnn", ("cudnn",), ("nvidia-cudnn-frontend",)),
+        Phase("cudnn", ("cudnn",)),
         Phase("fa3", ("fa3",)),
-        Phase("fla", ("fla",), ("flash-linear-attention",)),
-        Phase("liger", ("liger",), ("liger-kernel>=0.5,<1",)),
-        Phase("quack", ("quack",), ("quack-kernels",)),
-        Phase("transformer_engine", ("transformer_engine",), ("transformer-engine[pytorch]",)),
+        Phase("fla", ("fla",), (_pinned("fla"),)),
+        Phase("liger", ("liger",), (_pinned("liger"),)),
+        Phase("quack", ("quack",), (_pinned("quack"),)),
+        Phase("transformer_engine", ("transformer_engine",), (_pinned("transformer_engine", "[pytorch]"),)),
         Phase("unsloth", ("unsloth",), ("unsloth",)),
     )
 }
@@ -60,19 +66,9 @@ def why_skipped(phase: Phase, registered: set[str]) -> str | None:
     """Why this phase cannot work here, or None."""
     if not registered & set(phase.implementations):
         return f"the library has no implementation of {phase.name} for these ops"
-    if phase.name == "cudnn" and (found := cuda_runtimes()) and len(found) > 1:
-        return f"the frontend cannot load one unambiguous CUDA runtime: {', '.join(found)} are installed"
-    if phase.name == "fa3":
-        wanted, here = torch_build().get("cuda"), nvcc()
-        if wanted is None or here is None or _major(wanted) != _major(here):
-            return f"nvcc ({here or 'absent'}) cannot compile against torch's CUDA build ({wanted or 'none'})"
+    if phase.name == "fa3" and find_spec("flash_attn_interface") is None:
+        return f"flash_attn_interface is not installed: {PACKAGES['fa3'].command}"
     return None
-
-
-def cuda_runtimes() -> list[str]:
-    """Packages here that bring a CUDA runtime library."""
-    names = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime-cu13", "nvidia-cuda-runtime-cu11")
-    return [f"{name} {version}" for name in names if (version := package_version(name))]
 
 
 def environment_key(phase: Phase, image: str | None) -> str:
@@ -103,10 +99,3 @@ def _run(command: list[str], phase: Phase) -> None:
     if done.returncode != 0:
         said = " ".join((done.stderr or done.stdout).split())[-400:]
         raise BadSweep(f"the environment of phase {phase.name} could not be made: {said}")
-
-
-def _major(version: str) -> str:
-    import re
-
-    found = re.search(r"(\d+)\.\d+", version)
-    return found[1] if found else version

@@ -9,7 +9,8 @@ import torch
 
 from popcorn.errors import PopcornError
 from popcorn.ops import add_rms_norm, cross_entropy, registry, rms_norm
-from popcorn.ops.calls import Call, Rejected, missing
+from popcorn.ops.calls import Call, Rejected
+from popcorn.ops.packages import PACKAGES, missing
 from popcorn.ops.registry import FirstAccepting, Implementation, UnknownOp, find_op, list_ops
 
 
@@ -72,7 +73,7 @@ def test_autocast_mixed_types_and_empty_tensors_go_to_the_reference():
 
 def test_a_missing_package_is_a_refusal_with_the_command_that_brings_it():
     error = ModuleNotFoundError("No module named 'liger_kernel'", name="liger_kernel")
-    assert missing("liger-kernel", "liger", error) == Rejected("needs liger-kernel: pip install 'popcornbench[liger]'")
+    assert missing(PACKAGES["liger"], error) == Rejected("needs liger-kernel>=0.5,<1: pip install 'popcornbench[liger]'")
     one = rms_norm.implementations["liger"]
     assert isinstance(one, Implementation)
     answer = one.accepts(Call({"R": 1, "D": 8}, "float32", "cpu"))

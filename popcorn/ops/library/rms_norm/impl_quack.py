@@ -1,0 +1,20 @@
+"""RMS norm by QuACK, in CuTe DSL. Needs torch."""
+
+from quack import rmsnorm
+from torch import Tensor
+
+from popcorn.ops.borrowed import aligned, dense, rows
+from popcorn.ops.calls import needs
+
+LANGUAGE = "cute"
+
+MULTIPLES = {"D": 8}
+
+accepts = needs(
+    device="cuda", precisions=("float32", "bfloat16", "float16"), capability=((9, 0), (12, 1)), multiples=MULTIPLES, D=(64, 65536)
+)
+
+
+def run(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
+    """As the reference; contiguous copies where a tensor is not."""
+    return dense(rmsnorm(rows(x), aligned(weight), eps=eps)).reshape(x.shape)
