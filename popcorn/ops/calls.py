@@ -82,8 +82,8 @@ def needs(
         if precisions and call.precision not in precisions:
             return Rejected(f"takes {', '.join(precisions)}; the call is in {call.precision}")
         if capability and call.capability and not capability[0] <= call.capability <= capability[1]:
-            low, high, here = (f"{major}.{minor}" for major, minor in (*capability, call.capability))
-            return Rejected(f"is for compute capability {low if low == high else f'{low} to {high}'}; this GPU has {here}")
+            first, last, here = (f"{major}.{minor}" for major, minor in (*capability, call.capability))
+            return Rejected(f"is for compute capability {first if first == last else f'{first} to {last}'}; this GPU has {here}")
         if call.gradient and not backward:
             return Rejected("has no backward pass; the call may need one")
         for name, (low, high) in bounds.items():

@@ -351,7 +351,8 @@ def _load(owner: Op, path: Path, ours: bool = True) -> Implementation:
     name = path.stem.removeprefix("impl_")
     source = path.read_text(encoding="utf-8")
     package = PACKAGES.get(name) if ours else None
-    module, refusal = None, outside(package) if package else None
+    module: Any = None
+    refusal = outside(package) if package else None
     try:
         if refusal is None:
             module = _import(owner, path, ours)

@@ -12,6 +12,6 @@ accepts = needs(device="cuda", precisions=("float32", "bfloat16"))
 
 
 def run(logits: Tensor, target: Tensor) -> Tensor:
-    """As the reference. There, rows have two leading sizes, and the logits are copied, not overwritten (since 2.20)."""
+    """As the reference. There, rows have two leading sizes, and the logits are kept, which 2.20 promises."""
     flat = target.reshape(-1).contiguous()
     return mean_or_nan(parallel_cross_entropy(rows(logits)[None], flat[None], reduce_loss=True), flat, logits.dtype)
