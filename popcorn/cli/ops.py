@@ -1,5 +1,6 @@
 """`popcorn ops`: the library's ops, or one of them: signature, implementations, and why dispatch would choose what it would."""
 
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,8 +54,11 @@ def _signature(op: "Op") -> str:
 
 def _show(op: "Op") -> None:
     typer.echo(f"{op.name}  {_signature(op)}\n")
-    for name, language, where, refusal in _implementations(op):
-        typer.echo(f"  {name:10} {language:8} {', '.join(where) or f'not here: {refusal}'}")
+    rows = list(_implementations(op))
+    wide = max(len(name) for name, *_ in rows)
+    for name, language, where, refusal in rows:
+        told = f"  {name:{wide}}  {language if where else '—':8} {', '.join(where) or f'not here: {refusal}'}"
+        typer.echo(textwrap.fill(told, 100, subsequent_indent=" " * (wide + 13), drop_whitespace=True, break_on_hyphens=False))
 
 
 def _print_json(ops: "list[Op]") -> None:
@@ -70,10 +74,15 @@ def _print_json(ops: "list[Op]") -> None:
 
 
 def _implementations(op: "Op") -> Iterator[tuple[str, str, list[str], str | None]]:
-    """Name, language, the devices where it runs here, and the first refusal."""
+    """Name, language, the devices where it takes some call, and the first refusal."""
     from popcorn.ops.calls import Call, Rejected
 
+    kinds = [(precision, gradient) for precision in ("float32", "bfloat16") for gradient in {op.differentiable, False}]
     for name, one in op.implementations.items():
-        answers = [one.accepts(Call({}, "float32", device, gradient=op.differentiable)) for device in ("cpu", "cuda")]
-        where = [device for device, answer in zip(("cpu", "cuda"), answers, strict=True) if not isinstance(answer, Rejected)]
-        yield name, one.language, where, next((answer.reason for answer in answers if isinstance(answer, Rejected)), None)
+        answers = {
+            device: [one.accepts(Call({}, precision, device, gradient=gradient)) for precision, gradient in kinds]
+            for device in ("cpu", "cuda")
+        }
+        where = [device for device, given in answers.items() if any(given)]
+        refusals = (answer.reason for given in answers.values() for answer in given if isinstance(answer, Rejected))
+        yield name, one.language, where, next(refusals, None)
