@@ -36,7 +36,7 @@ PHASES = {
     phase.name: phase
     for phase in (
         Phase("reference", ("torch", "inductor")),
-        Phase("popcorn", ("popcorn", "chunked", "triton", "cuda")),
+        Phase("popcorn", ("popcorn", "chunked", "triton", "sdpa", "shifted", "scaled")),
         Phase("cudnn", ("cudnn",), ("nvidia-cudnn-frontend",)),
         Phase("fa3", ("fa3",)),
         Phase("fla", ("fla",), ("flash-linear-attention",)),
