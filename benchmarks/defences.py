@@ -1,6 +1,7 @@
 """What all defences cost: their share of an evaluation's wall time. Target: under a quarter. Run: python benchmarks/defences.py
 
-Counted: every check in the parent, the parent's own batches (clock), judging timed outputs, the census, the second run of each trial.
+Counted: every check in the parent, the parent's own batches (clock), judging timed outputs, the census. Not counted: the second run of each trial, which
+the candidate's process makes with the first.
 The evaluation is a demo candidate's with a small budget, so the share is an upper end: a longer budget adds blocks and few checks.
 """
 

@@ -109,8 +109,13 @@ class Client:
         raise BadService(f"the service at {self._http.base_url} did not answer {method} {path}: {last}")
 
 
+CARRIED = ("language", "precision", "gradient", "layout", "sizes", "track", "budget_s", "trials", "timing", "control")
+NOT_CARRIED = ("scalars", "implementation", "op_file", "world", "seed")
+"""What would change the answer and does not travel."""
+
+
 class RemoteEngine:
-    """An Engine whose evaluations happen at a service. It carries shipped problems alone."""
+    """An Engine whose evaluations happen at a service. It carries shipped problems alone; deadlines, baselines and counters are the service's."""
 
     def __init__(self, client: Client, width: int = 64):
         self.client = client
@@ -130,7 +135,10 @@ class RemoteEngine:
         self.client.close()
 
     def _evaluate(self, request: Request) -> Record:
-        options = {name: getattr(request, name) for name in ("language", "precision", "budget_s", "trials", "timing", "control")}
+        for name in NOT_CARRIED:
+            if getattr(request, name) != Request.model_fields[name].get_default(call_default_factory=True):
+                raise BadService(f"the service carries no {name} ({getattr(request, name)!r:.60}); judge it on the machine itself.")
+        options = {name: getattr(request, name) for name in CARRIED}
         return self.client.record(self.client.evaluate(request.problem.id, request.source, **options).record)
 
     def _build(self, request: Request) -> Built:

@@ -227,7 +227,7 @@ class Measured:
     def _evidence(self, op: Op) -> list[Evidence]:
         """Of the present texts of the op and its implementations. Read again when the store has grown."""
         store = default_store() if self.store is None else self.store
-        count = sum(path.stat().st_size for path in store.folder.glob("*/*.jsonl"))
+        count = sum(path.stat().st_size for path in (*store.folder.glob("*/*.jsonl"), *store.folder.glob("*.jsonl")))  # judgements, too
         kept = self._kept.get(op.name)
         if kept is None or kept[0] != count:
             current = {name: candidate_hash(one.source) for name, one in op.implementations.items()}

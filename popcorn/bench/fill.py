@@ -198,7 +198,7 @@ def fill(
 
 def known_rows(store: Store, ops: set[str], machine: Machine) -> set[tuple[str, ...]]:
     """Keys of the conclusive rows of this device."""
-    return {_key(record) for op in ops for record in store.find(problem=op, kind="op") if _conclusive(record, machine)}
+    return {_key(record) for op in ops for record in store.find(problem=op, kind="op", condemned=False) if _conclusive(record, machine)}
 
 
 def cached_rows(rows: Sequence[Row], store: Store, machine: Machine) -> Iterator[Record]:

@@ -8,7 +8,10 @@ import typer
 
 from popcorn.errors import MissingFile
 
-Tables = Annotated[list[Path] | None, typer.Option("--table", help="Parquet files or a folder of records; your own store when left out.")]
+Tables = Annotated[
+    list[Path] | None,
+    typer.Option("--table", help="Parquet files or a folder of records; your own store when left out (`view`: and what ships)."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON array, and nothing else.")]
 MOST_TOLD = 20
 

@@ -1,7 +1,9 @@
 """`popcorn doctor`: what this machine is, what works on it, what does not, and the fix. Starts without torch."""
 
 import json as json_text
+import os
 from dataclasses import asdict
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -26,11 +28,23 @@ def doctor(
     machine = probe(device)
     if measure:
         _measure(machine)
-    facts = gather(machine, cache_folder())
+    facts = [*gather(machine, cache_folder()), _models()]
     if json:
         print(json_text.dumps({"machine": machine.model_dump(), "facts": [asdict(fact) for fact in facts]}, indent=1))
     else:
         show(machine, facts)
+
+
+def _models() -> Fact:
+    """Models of models.toml that could be asked: their keys are set, or they need none."""
+    from popcorn.agents.models import models
+
+    if find_spec("inspect_ai") is None:
+        return Fact("models", "absent", "agents need Inspect", "pip install 'popcornbench[agents]'")
+    rows = models().values()
+    keyed = [row.name for row in rows if row.key is not None and os.environ.get(row.key)]
+    fix = None if keyed else "set a key, such as " + ", ".join([row.key for row in rows if row.key is not None][:2])
+    return Fact("models", "works", "scripted, baseline and local ones" + "".join(f", {name}" for name in keyed), fix)
 
 
 def show(machine: Machine, facts: list[Fact]) -> None:

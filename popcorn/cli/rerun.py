@@ -17,7 +17,7 @@ from popcorn.worker.request import Request
 def rerun(
     record: Annotated[str, typer.Argument(help="Id of a record, or its first digits.")],
     device: Annotated[str | None, typer.Option(help="Another device than the record's: cpu, cuda or cuda:INDEX.")] = None,
-    budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 10.0,
+    budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 2.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object with both records, and nothing else.")] = False,
 ) -> None:
     """Run a recorded evaluation again, side by side.

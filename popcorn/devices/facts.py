@@ -7,7 +7,6 @@ import ctypes
 import errno
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,15 @@ State = Literal["works", "absent", "does not apply"]
 
 _LANDLOCK_CREATE_RULESET = 444
 _LANDLOCK_VERSION_FLAG = 1
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+BACKENDS = (
+    "liger-kernel",
+    "flash-linear-attention",
+    "quack-kernels",
+    "nvidia-cudnn-frontend",
+    "flash-attn-3",
+    "transformer-engine",
+    "unsloth",
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +61,7 @@ def gather(machine: Machine, cache: Path) -> list[Fact]:
         lambda: _package("nvidia-cutlass-dsl", "pip install 'popcornbench[cute]'", needs_gpu=True, machine=machine, name="cute"),
         _landlock,
         _seccomp,
-        lambda: _namespaces("user namespace", _CLONE_NEWUSER),
-        lambda: _namespaces("network namespace", _CLONE_NEWUSER | _CLONE_NEWNET),
+        _backends,
     ]
     return [check() for check in checks]
 
@@ -189,14 +195,14 @@ def _seccomp() -> Fact:
     return Fact("seccomp", "absent", "this kernel has no seccomp filters", "use a kernel with CONFIG_SECCOMP_FILTER")
 
 
-def _namespaces(name: str, flags: int) -> Fact:
-    """Whether a child process may enter new namespaces, by letting one try."""
-    code = f"import ctypes, sys; c = ctypes.CDLL(None, use_errno=True); sys.exit(c.unshare({flags}) and ctypes.get_errno())"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, timeout=20, check=False)
-    if done.returncode == 0:
-        return Fact(name, "works", "can be entered")
-    why = os.strerror(done.returncode) if done.returncode > 0 else f"signal {-done.returncode}"
-    return Fact(name, "absent", f"refused: {why}", "sysctl -w kernel.unprivileged_userns_clone=1 (or allow it in the container's profile)")
+def _backends() -> Fact:
+    """Installed packages that implement ops of the library."""
+    found = {name: version for name in BACKENDS if (version := host.package_version(name))}
+    if found:
+        return Fact("backends", "works", ", ".join(f"{name} {version}" for name, version in found.items()))
+    return Fact(
+        "backends", "absent", "none beside torch and our own kernels", "pip install 'popcornbench[liger]', or another of docs/library.md"
+    )
 
 
 def _may_administer() -> bool:

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -125,6 +126,16 @@ def make_app(place: Place, configs: Mapping[str, Mapping[str, Any]], at_once: in
     turns = asyncio.Semaphore(at_once)
     run: Runner = runner or (lambda asked, tell: start(asked, place, tell=tell))
 
+    @app.middleware("http")
+    async def refuse_pages(request: Request, call_next: Callable[[Request], Any]) -> Any:
+        """A page in this machine's browser must not reach it: a problem in a request is run."""
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if not _is_loopback(f"//{host}") or (origin is not None and not _is_loopback(origin)):
+            return JSONResponse({"error": {"message": "only programs of this machine may ask: http://127.0.0.1", "type": "forbidden"}}, 403)
+        if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return JSONResponse({"error": {"message": "expected Content-Type: application/json", "type": "invalid_request_error"}}, 415)
+        return await call_next(request)
+
     @app.get("/v1/models")
     def list_models() -> dict[str, Any]:
         return {"object": "list", "data": [{"id": PREFIX + name, "object": "model", "owned_by": "popcorn"} for name in configs]}
@@ -146,6 +157,13 @@ def make_app(place: Place, configs: Mapping[str, Mapping[str, Any]], at_once: in
         return completion(body, finding, identity)
 
     return app
+
+
+def _is_loopback(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+    except ValueError:
+        return False
 
 
 def completion(body: Mapping[str, Any], finding: Finding, identity: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fastapi import Path as InPath
 from pydantic import Field
 
 from popcorn.errors import PopcornError
-from popcorn.schema.case import Frozen, Precision
+from popcorn.schema.case import Frozen, GradientMode, Layout, Precision
 from popcorn.schema.record import Record
 from popcorn.suites.problems import Problem, list_problems
 from popcorn.toolchain.languages import SUFFIX, detect_language
@@ -27,6 +27,13 @@ class Question(Frozen):
     """The kernel's whole text."""
     language: Literal["cuda", "triton", "tilelang", "cute", "cpp", "c", "sycl", "torch"] = "cuda"
     precision: Precision = "float32"
+    gradient: GradientMode = "none"
+    """`grad`: with gradients."""
+    layout: Layout = "contiguous"
+    sizes: Literal["any", "open", "held_out"] = "any"
+    """`held_out`: sizes that no other question draws."""
+    track: Literal["any", "custom"] = "any"
+    """`custom`: rejected where a library does the work."""
     budget_s: float = Field(default=2.0, gt=0, le=60)
     """Seconds of taking turns with the reference."""
     trials: int = Field(default=8, ge=5, le=64)
@@ -117,7 +124,7 @@ def request_of(question: Question, problem: Problem) -> Request:
     name = "kernel" + (SUFFIX[question.language] if native else ".py")
     return Request(
         problem=problem, source=question.source, language=detect_language(name, question.source, question.language), name=name, precision=question.precision,
-        budget_s=question.budget_s, trials=question.trials, timing=question.timing, control=question.control, compile_baseline=False, energy=False,
+        gradient=question.gradient, layout=question.layout, sizes=question.sizes, track=question.track, budget_s=question.budget_s, trials=question.trials, timing=question.timing, control=question.control, compile_baseline=False, energy=False,
         counters=False,
     )  # fmt: skip
 

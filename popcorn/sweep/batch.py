@@ -105,10 +105,10 @@ async def _carry_out(job: Job, place: Place, state: TaskState, session: "Session
         raise BadAgent(f"the run {identity} did not end")
     if run.ended_by == "error":
         _set_aside(session.runs / identity, session.cache)
-        session.failed(job, "api_error", run.reason or "the provider gave no reason")
+        session.failed(job, "api_error", run.reason or "the provider gave no reason", run)
     elif run.outcome == "harness_error":
         _set_aside(session.runs / identity, session.cache)
-        session.failed(job, "infrastructure", f"the evaluation of {run.record_id} failed by a fault of the harness")
+        session.failed(job, "infrastructure", f"the evaluation of {run.record_id} failed by a fault of the harness", run)
     else:
         session.ended(job, run)
 

@@ -153,12 +153,14 @@ class Supervisor:
             if running is not None and running.poll() is None:
                 continue
             lived, pause = time.monotonic() - self._began.get(name, -1e9), self._pause.get(name, 0.0)
-            if running is not None and lived < pause:
+            if lived < pause:
                 continue
             self._pause[name] = PAUSE_S if lived > MOST_PAUSE_S else min(MOST_PAUSE_S, max(PAUSE_S, 2 * pause))
             self._began[name] = time.monotonic()
             self.starts[name] += 1
             try:
+                # the popcorn of this environment, whatever lies on the path of a detached process
+                command = [sys.executable, "-m", "popcorn", *command[1:]] if command[0] == "popcorn" else command
                 self._running[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
             except OSError as error:
                 print(f"server {name} cannot be started: {error}", flush=True)

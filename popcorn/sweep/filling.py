@@ -65,7 +65,7 @@ def done_rows(stores: Sequence[Store], rows: list[Row], machine: Machine, reps: 
     """Keys that need no more rows in these stores together: only of exactly this device and torch, these texts, this case and gradient mode."""
     found: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for op in {row.op.name for row in rows}:
-        for record in (one for store in stores for one in store.find(problem=op, kind="op")):
+        for record in (one for store in stores for one in store.find(problem=op, kind="op", condemned=False)):
             subject, there = record.subject, record.machine
             if (there.device_id, there.torch) == (machine.device_id, machine.torch) and record.verdict.outcome != "harness_error":
                 found[op, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id].add(record.id)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from popcorn.errors import MissingFile
+from popcorn.records.exporting import incomplete
 from popcorn.records.migrations import read_record
 from popcorn.records.store import Store
 from popcorn.records.tables import merge_records
@@ -42,7 +43,7 @@ def merge_caches(sources: list[Path], to: Path, scrub: bool = False) -> Merged:
             raise MissingFile(f"{source} does not exist; give a cache, a sweep's folder, a folder of records or a JSONL file.")
         fresh = []
         for record in _records(source, told):
-            if scrub and record.verdict.outcome in INCOMPLETE:
+            if scrub and incomplete(record) is not None:
                 told.scrubbed += 1
                 continue
             old = known.get(record.id)

@@ -42,7 +42,7 @@ PHASES = {
     phase.name: phase
     for phase in (
         Phase("reference", ("torch", "inductor")),
-        Phase("popcorn", ("popcorn", "chunked", "triton", "cuda")),
+        Phase("popcorn", ("popcorn", "chunked", "triton", "sdpa", "shifted", "scaled")),
         Phase("cudnn", ("cudnn",)),
         Phase("fa3", ("fa3",)),
         Phase("fla", ("fla",), (_pinned("fla"),)),

@@ -144,7 +144,7 @@ def queue(folder: SweepFolder, open_them: Callable[..., Any] | None = None) -> s
     executor = submitit.SlurmExecutor(folder=logs, python=_python(spec), max_num_timeout=0)
     try:
         executor.update_parameters(
-            job_name=JOB_NAME, nodes=spec.nodes, ntasks_per_node=spec.gpus_per_node, exclusive=True, dependency="singleton", time=spec.minutes,
+            job_name=JOB_NAME, nodes=spec.nodes, ntasks_per_node=_tasks(spec), exclusive=True, dependency="singleton", time=spec.minutes,
             signal_delay_s=min(spec.drain_s, 30), srun_args=_srun(spec),
             additional_parameters={"gres": f"gpu:{spec.gpus_per_node}", **{name: value for name, value in spec.slurm.items()}},
         )  # fmt: skip
@@ -158,9 +158,14 @@ def queue(folder: SweepFolder, open_them: Callable[..., Any] | None = None) -> s
     return str(job.job_id)
 
 
+def _tasks(spec: Spec) -> int:
+    """Workers a node."""
+    return 1 if spec.matrix.devices > 1 else spec.gpus_per_node
+
+
 def _srun(spec: Spec) -> list[str]:
-    """A GPU a task; in a container: the home mounted, the working folder the same."""
-    args = ["--gpus-per-task=1"]
+    """A GPU a task, or all of a node where jobs need several; in a container: the home mounted, the working folder the same."""
+    args = [f"--gpus-per-task={spec.gpus_per_node // _tasks(spec)}"]
     if spec.container_image:
         args += [
             f"--container-image={spec.container_image}",

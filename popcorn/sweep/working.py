@@ -78,7 +78,7 @@ class Session:
         """Told of every step of every run."""
         best = recorder.workbench.best
         self.active[job.id] = {
-            "problem": job.problem, "model": job.model, "tier": job.tier, "turn": recorder.spent.turns, "turns": recorder.budget.turns, "now": what[:40],
+            "problem": job.problem, "model": job.model, "tier": job.tier, "turn": recorder.spent.turns, "turns": recorder.budget.turns, "now": "".join(one for one in what[:40] if one.isprintable()),
             "best": best.speedup if best else None, "since": time.time(), "device": self._held[job.id].device,
         }  # fmt: skip
 
@@ -102,9 +102,10 @@ class Session:
         if spent >= limit:
             self.stop("drain", f"{spent:.2f} dollars of {limit:.2f} are spent")
 
-    def failed(self, job: Job, kind: Any, reason: str) -> None:
-        """No result: tried again as often as the matrix says."""
-        self.done.add(job.id, kind, self.matrix.name, problem=job.problem, model=job.model, tier=job.tier, reason=reason[:500])
+    def failed(self, job: Job, kind: Any, reason: str, run: Run | None = None) -> None:
+        """No result: tried again as often as the matrix says. What the attempt cost is counted."""
+        spent = {} if run is None else {"tokens": run.tokens.total, "cost_usd": run.cost_usd}
+        self.done.add(job.id, kind, self.matrix.name, problem=job.problem, model=job.model, tier=job.tier, reason=reason[:500], **spent)
         self.folder.log(f"{job.problem} {job.model} {job.tier}: {kind}: {' '.join(reason.split())[:300]}")
         self.folder.release(self.epoch, job.id)
         self.counts["failed"] += 1
@@ -159,8 +160,8 @@ class Session:
 
 
 def spent_dollars(done: Done, sweep: str) -> float:
-    """What the jobs of a sweep cost, as far as prices are known."""
-    return sum(float(line.get("cost_usd") or 0.0) for line in done.lines() if line["kind"] == "done" and line.get("sweep") == sweep)
+    """What the jobs of a sweep cost, failed attempts with them, as far as prices are known."""
+    return sum(float(line.get("cost_usd") or 0.0) for line in done.lines() if line.get("sweep") == sweep)
 
 
 def work(

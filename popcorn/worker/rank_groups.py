@@ -75,7 +75,7 @@ def launch(setting: Setting, folder: Path, job: dict[str, Any]) -> Launched:
             ranks.append(
                 subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment)
             )
-        return _wait(ranks, folder, setting.timeout_s)
+        return _wait(ranks, folder, setting.timeout_s, job.get("row"))
     finally:
         for one in ranks:
             with contextlib.suppress(OSError):
@@ -97,7 +97,7 @@ def judge(folder: Path, world: int, answer: str, trials: int, floor: float) -> d
     return found
 
 
-def _wait(ranks: list[subprocess.Popen[bytes]], folder: Path, timeout_s: float) -> Launched:
+def _wait(ranks: list[subprocess.Popen[bytes]], folder: Path, timeout_s: float, row: int | None) -> Launched:
     deadline, began, row_s = time.monotonic() + timeout_s, None, None
     while time.monotonic() < deadline:
         if began is None and (folder / "out" / "begin").exists():
@@ -109,7 +109,7 @@ def _wait(ranks: list[subprocess.Popen[bytes]], folder: Path, timeout_s: float) 
             if "failed" in answer:
                 return Launched(f"rank {rank}: {str(answer['failed'])[:600]}", _outcome(answer.get("outcome")))
         if all("ok" in answer for answer in answers):
-            return _launched(answers, row_s)
+            return _launched(answers, row_s, row)
         for rank, one in enumerate(ranks):
             code = one.poll()
             if code is not None and not _answer(folder, rank):
@@ -123,7 +123,8 @@ def _wait(ranks: list[subprocess.Popen[bytes]], folder: Path, timeout_s: float) 
     )
 
 
-def _launched(answers: list[dict[str, Any]], row_s: float | None) -> Launched:
+def _launched(answers: list[dict[str, Any]], row_s: float | None, row: int | None) -> Launched:
+    """`row`: calls of the row that were asked for, None where the ranks choose."""
     told = [one["ok"] for one in answers]
     try:
         calls = int(told[0]["row"])
@@ -131,6 +132,8 @@ def _launched(answers: list[dict[str, Any]], row_s: float | None) -> Launched:
         missing = tuple(str(one)[:300] for one in told[0]["missing"])[:5]
     except (KeyError, TypeError, ValueError):
         return Launched("a rank's answer is not what was asked for", "runtime_error")
+    if row is not None and any(one.get("row") != row for one in told):
+        return Launched(f"a row of {row} calls was asked for, and a rank says that it made another", "runtime_error")
     if not calls:
         return Launched(ranks_s=ranks_s, missing=missing)
     if row_s is None or row_s <= 0:

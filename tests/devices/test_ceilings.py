@@ -37,7 +37,7 @@ def test_the_streams_are_far_larger_than_the_last_cache(measured):
 def test_the_time_is_bounded():
     started = time.perf_counter()
     measure_ceilings("cpu", seconds=0.2)
-    assert time.perf_counter() - started < 6
+    assert time.perf_counter() - started < 60
 
 
 def test_the_settings_of_float32_products_are_put_back(measured):

@@ -164,7 +164,7 @@ def client():
     pytest.importorskip("fastapi")
     from fastapi.testclient import TestClient
 
-    return TestClient(make_app(place_with(), read_configs(None), runner=fake))
+    return TestClient(make_app(place_with(), read_configs(None), runner=fake), base_url="http://127.0.0.1:8777")
 
 
 def test_a_request_with_a_problem_is_answered_by_one_submit_kernel_call(client):
@@ -184,6 +184,15 @@ def test_progress_is_streamed_as_reasoning_before_the_call(client):
     assert lines[-2] == "data: [DONE]"
     deltas = [json.loads(line[6:])["choices"][0]["delta"] for line in lines[:-2]]
     assert sum("reasoning_content" in one for one in deltas) >= 5 and deltas[-2]["tool_calls"][0]["function"]["name"] == "submit_kernel"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Host": "evil.example"}, 403), ({"Origin": "https://evil.example"}, 403), ({"Content-Type": "text/plain"}, 415), ({"Origin": "null"}, 403)],
+)  # fmt: skip
+def test_a_page_in_a_browser_cannot_have_a_problem_run(client, headers, status):
+    answer = client.post("/v1/chat/completions", content=json.dumps(BODY), headers={"Content-Type": "application/json", **headers})
+    assert answer.status_code == status
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from popcorn.agents.place import Place
-from popcorn.client import Client, RemoteEngine
+from popcorn.client import CARRIED, Client, RemoteEngine
 from popcorn.errors import BadService
 from popcorn.records.store import Store
 from popcorn.service.asked import Question, bounded, find_shipped, request_of
@@ -189,6 +189,11 @@ def test_the_client_is_an_engine(served):
     request = request_of(Question(**(ASK | {"source": KERNEL + "/* engine */"})), find_shipped("original/L1/36"))
     assert engine.submit(request).result(30).verdict.correct
     assert engine.build(request).result(30).refused is None
+    asked = request.model_copy(update={"gradient": "grad", "layout": "transposed", "sizes": "held_out", "track": "custom"})
+    question = Question(problem="original/L1/36", source=KERNEL, **{name: getattr(asked, name) for name in CARRIED})
+    assert request_of(question, request.problem).model_dump(include=set(CARRIED)) == asked.model_dump(include=set(CARRIED))
+    with pytest.raises(BadService, match="carries no world"):
+        engine.submit(request.model_copy(update={"world": 2})).result(30)
     engine.close()
 
 

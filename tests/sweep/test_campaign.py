@@ -1,15 +1,21 @@
 """Campaigns: steps in order, dropped by priority, resumed after kill -9, servers kept alive, and nothing left running."""
 
+import inspect
 import os
 import signal
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import psutil
 import pytest
+import typer
 
+from popcorn.cli.main import app
+from popcorn.cli.search_beside import serve_searches
 from popcorn.errors import BadSweep
+from popcorn.search.proxy import PREFIX, read_configs
 from popcorn.sweep.campaign import Step, detach, folder_of, read_campaign, status, stop, to_drop
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +111,21 @@ def test_the_shipped_campaign_has_its_ten_steps_and_its_drop_order():
     assert [step.name[3:] for step in order] == ["ae_focus_original", "l34_all", "l12_all", "comm"]
     assert 50 <= sum(step.hours or 0 for step in campaign.steps) <= 65
     assert {one.name for one in campaign.servers} == {"proxy", "publisher"}
+    for server in campaign.servers:
+        program, *words = server.command
+        assert program == "popcorn"
+        command = typer.main.get_command(app)
+        while hasattr(command, "commands") or hasattr(command, "list_commands"):
+            command = command.get_command(None, words.pop(0))
+        with command.make_context(server.name, words) as context:  # a usage error is raised here
+            assert context.params
+
+
+def test_the_focus_sweeps_ask_the_proxy_where_it_listens_for_a_search_it_knows():
+    row = tomllib.loads((ROOT / "sweeps" / "ae_focus_popcorn.toml").read_text())["model"]["evolve"]
+    port = inspect.signature(serve_searches).parameters["port"].default
+    assert row["endpoint"] == f"http://127.0.0.1:{port}/v1" and "key" not in row
+    assert row["provider"].removeprefix("openai-api/evolve/").removeprefix(PREFIX) in read_configs(None)
 
 
 def test_a_bad_file_is_told_in_one_sentence(tmp_path):

@@ -97,6 +97,10 @@ def test_a_container_goes_to_every_task_and_more_than_ten_nodes_are_refused(tmp_
     folder = make(tmp_path, "image", container_image="nvcr.io#nvidia/pytorch:25.09-py3")
     args = _srun(folder.spec())
     assert "--container-image=nvcr.io#nvidia/pytorch:25.09-py3" in args and "--container-mount-home" in args
+    assert "--gpus-per-task=1" in args
+    spec = folder.spec()
+    together = spec.model_copy(update={"gpus_per_node": 8, "matrix": spec.matrix.model_copy(update={"devices": 8})})
+    assert "--gpus-per-task=8" in _srun(together), "a job that communicates is given every GPU of its node"
     folder.keep(folder.spec().model_copy(update={"nodes": 11}))
     with pytest.raises(BadSweep, match="more than the 10"):
         queue(folder)

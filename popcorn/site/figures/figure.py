@@ -95,12 +95,17 @@ def _plain(value: Any) -> Any:
 def agents(attempts: Iterable[Attempt], tier: str | None = None, levels: Iterable[int] = (1, 2, 3, 4)) -> list[Attempt]:
     """Attempts of agents, of one tier or of all, on these levels."""
     wanted = set(levels)
-    return [one for one in attempts if one.tier not in SEARCH_TIERS and tier in (None, one.tier) and one.level in wanted]
+    return [one for one in attempts if not _by_search(one) and tier in (None, one.tier) and one.level in wanted]
 
 
 def searches(attempts: Iterable[Attempt]) -> list[Attempt]:
     """Attempts of searches."""
-    return [one for one in attempts if one.tier in SEARCH_TIERS]
+    return [one for one in attempts if _by_search(one)]
+
+
+def _by_search(one: Attempt) -> bool:
+    """A search of its own, or the one behind the proxy, which a sweep lists as a model."""
+    return one.tier in SEARCH_TIERS or one.model == "evolve" or one.model.startswith("evolve/")
 
 
 def fronts(attempts: Sequence[Attempt], second: Callable[[Attempt], float | None], name: str) -> Rows:
