@@ -32,7 +32,8 @@ def test_ops_are_listed_with_their_signatures(cache):
 
 def test_one_op_shows_who_carries_it_out_and_who_cannot_and_why(cache):
     shown = run("ops", "swiglu")
-    assert "popcorn    cpp      cpu" in shown and "torch      torch    cpu, cuda" in shown
+    words = [line.split() for line in shown.splitlines()]
+    assert ["popcorn", "cpp", "cpu"] in words and ["torch", "torch", "cpu,", "cuda"] in words and max(map(len, shown.splitlines())) <= 100
     assert "liger" in shown
 
 
