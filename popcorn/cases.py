@@ -10,12 +10,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from popcorn.schema.case import Case, GradientMode, Layout, Precision
 
 Stratum = Literal["coverage", "production", "context"]
-STRATA: tuple[Stratum, ...] = get_args(Stratum)
 
 Dims = Mapping[str, int]
 

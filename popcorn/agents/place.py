@@ -1,6 +1,5 @@
 """Place: who judges for the agents of this process, and what is known of the machine. One a device, shared by every agent."""
 
-import ast
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,20 +72,8 @@ class Place:
 
 
 def devices_needed(problem: Problem) -> int:
-    """`RANKS` or `DEVICES` as the problem's file declares it, read without running it; 1 where it says nothing."""
-    for node in ast.parse(problem.source).body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id in ("DEVICES", "RANKS") for target in node.targets
-        ):
-            value = ast.literal_eval(node.value)
-            return (
-                int(value)
-                if isinstance(value, int)
-                else max((int(one) for one in value), default=1)
-                if isinstance(value, tuple | list)
-                else 1
-            )
-    return 1
+    """`RANKS` as the problem's file declares it, read without running it; 1 where it says nothing."""
+    return facts(problem).ranks or 1
 
 
 def open_place(device: str = "auto", build_workers: int | None = None) -> Place:

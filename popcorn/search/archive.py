@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from popcorn.search.fitness import CORRECT, Fitness, fitness, rank
+from popcorn.search.fitness import CORRECT, fitness, rank
 from popcorn.search.program import Cell, Program
 
 REPAIRS = 12
@@ -66,11 +66,6 @@ class Archive:
     def ordered(self) -> list[Program]:
         """Elites by cell: the same order in every process."""
         return [self.elites[cell] for cell in sorted(self.elites)]
-
-    def best_fitness(self) -> Fitness:
-        """Of the best; lower than any where there is none."""
-        best = self.best
-        return (-1, 0.0) if best is None else fitness(best)
 
     def coverage(self, reachable: frozenset[Cell]) -> float:
         """Share of the reachable cells that hold an elite."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from popcorn.schema.measurement import Interval, Samples
+from popcorn.schema.measurement import Samples
 from popcorn.schema.record import Record
 from popcorn.site import words
 from popcorn.units import UNKNOWN
@@ -297,8 +297,3 @@ def headline(record: Record) -> str:
         return f"{words.ratio(told.speedup.value)} against eager, unproven: the machine was not fit to measure"
     tail = {"faster": "faster than eager", "slower": "the speed of eager", "no difference": "eager: no difference that can be told"}
     return f"{words.ratio(told.speedup.value)} {tail[told.comparison]}"
-
-
-def interval_text(interval: Interval | None) -> str:
-    """For tables."""
-    return UNKNOWN if interval is None else words.between(words.ratio(interval.low), words.ratio(interval.high))

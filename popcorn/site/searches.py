@@ -13,33 +13,6 @@ from typing import Any
 
 from popcorn.records.runs import read_lines
 
-CANDIDATE_FIELDS = {
-    "id": "text; names the candidate within the search",
-    "parents": "list of ids; empty for a first one",
-    "evaluation": "whole number from 1: the order of evaluation",
-    "generation": "whole number",
-    "island": "whole number or text",
-    "operator": "text: how it was made (seed, mutate, cross, template, repair, …)",
-    "outcome": "an outcome of the closed set",
-    "speedup": "number, null where it is not correct",
-    "score": "number: what the search maximised",
-    "cell": "list of whole numbers: its place in the archive, one an axis",
-    "elite": "true while it holds its cell",
-    "prompt": "id of the prompt that made it",
-    "record_id": "its record in the store",
-    "cost_usd": "number: money spent by the whole search up to here",
-    "tokens": "whole number: tokens of this candidate",
-}
-PROMPT_FIELDS = {
-    "id": "text",
-    "parent": "id of the prompt it was made from",
-    "text": "the prompt in full",
-    "made": "UTC, ISO 8601",
-    "uses": "whole number: candidates made with it",
-    "best": "number: largest speedup among them",
-    "mean_score": "number",
-}
-
 
 @dataclass(frozen=True)
 class Search:

@@ -6,7 +6,6 @@ the number of the repeat, the wording of the prompts, Popcorn's version. Not in 
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,15 +17,11 @@ from popcorn.agents.prompts import wording
 from popcorn.agents.tiers import Tier, find_tier
 from popcorn.agents.workbench import Settings
 from popcorn.errors import BadSweep
-from popcorn.suites.problems import Problem, find_problem, list_problems
+from popcorn.suites.problems import Problem, facts, find_problem, list_problems
 from popcorn.sweep.matrix import Matrix
 
 _MEANING = ("provider", "endpoint", "effort", "max_tokens")
 """What of a model's row changes its answers."""
-
-
-_RANKS = re.compile(r"^RANKS *=", re.MULTILINE)
-"""A problem that runs on several processes says so in a line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,7 @@ def problems_of(matrix: Matrix) -> list[Problem]:
     shipped = [one for level in matrix.levels for variant in variants for one in list_problems(variant, level)]
     if not matrix.problems:
         # kernels that communicate need every device of a node at once: a broad sweep leaves them to one of their own
-        return [one for one in shipped if matrix.devices > 1 or _RANKS.search(one.source) is None]
+        return [one for one in shipped if matrix.devices > 1 or facts(one).ranks is None]
     numbers = {one for one in matrix.problems if isinstance(one, int)}
     chosen = [one for one in shipped if one.number in numbers]
     chosen += [find_problem(one) for one in matrix.problems if isinstance(one, str)]

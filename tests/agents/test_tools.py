@@ -223,11 +223,13 @@ def test_any_text_is_survived(text):
 
 def test_a_problem_for_several_devices_is_refused_by_an_engine_of_one():
     problem = find_problem("popcorn/L1/29")
-    several = problem.model_copy(update={"source": problem.source + "\nDEVICES = 4\n"})
+    several = problem.model_copy(update={"source": problem.source + "\nRANKS = 4\n"})
     assert devices_needed(problem) == 1 and devices_needed(several) == 4
-    with pytest.raises(BadAgent, match="needs 4 devices at once and this engine gives a job 1"):
-        place_with().check(several)
+    place_with().check(several)  # on a CPU its ranks are processes
     wide = place_with()
+    wide.__dict__["_machine"] = wide._machine.model_copy(update={"kind": "cuda"})
+    with pytest.raises(BadAgent, match="needs 4 devices at once and this engine gives a job 1"):
+        wide.check(several)
     wide.devices = 4
     wide.check(several)
     assert all(devices_needed(one) >= 1 for one in list_problems())

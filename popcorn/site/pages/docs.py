@@ -12,14 +12,20 @@ from popcorn.site.gather import digest
 from popcorn.site.page import Files, Page, show, simple
 
 FOLDER = Path(popcorn.__file__).parent.parent / "docs"
+BENCHMARKS = FOLDER.parent / "benchmarks" / "README.md"
 ORDER = (
     "quickstart",
     "measuring",
     "fairness",
+    "suites",
     "library",
     "adding",
+    "agents",
+    "search",
+    "sweeps",
     "toolchain",
     "site",
+    "benchmarks",
     "architecture",
     "columns",
     "cli",
@@ -30,14 +36,18 @@ ORDER = (
 
 def pages() -> Iterator[Page]:
     """`docs/index.html` and one page a file; where Popcorn is installed without its docs, the index says where they are."""
-    found = sorted(FOLDER.glob("*.md"), key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem))
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in found}
+    found = {path.stem: path for path in FOLDER.glob("*.md")}
+    if BENCHMARKS.is_file():
+        found["benchmarks"] = BENCHMARKS
+    order = sorted(found, key=lambda stem: (ORDER.index(stem) if stem in ORDER else len(ORDER), stem))
+    texts = {stem: found[stem].read_text(encoding="utf-8") for stem in order}
     listed = [{"stem": stem, "title": title(text, stem), "lead": lead(text)} for stem, text in texts.items()]
     yield simple("docs/index.html", "docs.html", digest(listed), docs=listed)
     for stem, text in texts.items():
         yield Page(f"docs/{stem}.html", digest(text, listed), functools.partial(_render, stem, text, listed))
-    for image in sorted((FOLDER / "img").glob("*.png")):
-        yield Page(f"docs/img/{image.name}", digest(image.stat().st_mtime_ns, image.stat().st_size), functools.partial(_image, image))
+    for file in sorted([*(FOLDER / "img").glob("*.png"), *(FOLDER / "measured").glob("*.txt")]):
+        target = f"docs/{file.relative_to(FOLDER).as_posix()}"
+        yield Page(target, digest(file.stat().st_mtime_ns, file.stat().st_size), functools.partial(_copy, target, file))
 
 
 def title(text: str, stem: str) -> str:
@@ -63,8 +73,8 @@ def _render(stem: str, text: str, listed: list[dict[str, Any]]) -> Files:
     return {path: show("doc.html", path, body=Markup(html), headings=headings, docs=listed, stem=stem, title=title(text, stem))}
 
 
-def _image(path: Path) -> Files:
-    return {f"docs/img/{path.name}": path.read_bytes()}
+def _copy(target: str, path: Path) -> Files:
+    return {target: path.read_bytes()}
 
 
 def markdown(text: str) -> tuple[str, list[dict[str, str]]]:
@@ -95,10 +105,13 @@ def _target(href: str) -> str:
     page, mark, anchor = href.partition("#")
     if "://" in href or not page:
         return href
-    if page.endswith(".md") and "/" not in page:
+    outside, page = page.startswith("../") and not page.startswith("../docs/"), page.removeprefix("../").removeprefix("docs/")
+    if page == "benchmarks/README.md":
+        return f"benchmarks.html{mark}{anchor}"
+    if page.endswith(".md") and "/" not in page and not outside:
         return f"{page[:-3]}.html{mark}{anchor}"
-    if page.startswith("img/"):
-        return href
+    if page.startswith(("img/", "measured/")):
+        return page
     return "index.html"  # a file of the repository that is no page here
 
 
