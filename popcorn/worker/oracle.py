@@ -148,7 +148,8 @@ class Oracle:
             "outbox": self.outbox.address,
             "reference_s": reference_s,
             "input_bytes": sum(t.numel() * t.element_size() for t in tensors_of(inputs)),
-            "output_storage_bytes": storage_bytes(reference),
+            # an incoming gradient that is handed through takes no memory of its own
+            "output_storage_bytes": storage_bytes([(path, leaf) for path, leaf in reference if not overlapping(leaf, cotangents)]),
             "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
             "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
             "truth_reason": self._truth_reason,

@@ -111,8 +111,9 @@ class Side:
         """Slot 0 twice, under different poison in freshly allocated memory; both results go to the outbox. Not timed, but the first call is."""
         outbox = self._attach(message["outbox"], writable=True)
         outbox.reset()
-        inputs, _ = self.slots[0]
-        originals = [copy_of(t) for t in tensors_of(inputs)]
+        inputs, cotangents = self.slots[0]
+        given = [*tensors_of(inputs), *cotangents]
+        originals = [copy_of(t) for t in given]
         subject = self._need_subject()
         trees, first_s = [], None
         for poison in (0x80, 0x38):
@@ -124,12 +125,13 @@ class Side:
             first_s = first_s if first_s is not None else time.perf_counter() - start
             trees.append(tree)
         _libc.mallopt(_M_PERTURB, 0)
-        mutated = [i for i, (now, before) in enumerate(zip(tensors_of(inputs), originals, strict=True)) if not same_values(now, before)]
+        mutated = [i for i, (now, before) in enumerate(zip(given, originals, strict=True)) if not same_values(now, before)]
+        handed_through = overlapping(trees[0], cotangents)  # the gradient of a sum is the incoming one: autograd gives the very tensor
         reply: dict[str, Any] = {
             "first_call_s": first_s,
             "mutated": mutated,
             "aliases_input": overlapping(trees[0], inputs),
-            "shared_output": overlapping(trees[0], trees[1]),
+            "shared_output": [path for path in overlapping(trees[0], trees[1]) if path not in handed_through],
         }
         try:
             reply["trees"] = [pack(tree, outbox) for tree in trees]

@@ -11,6 +11,6 @@ ENFORCED_IN = "popcorn.worker.judging"
 
 
 def find(mutated: object) -> Finding | None:
-    """`mutated` lists the inputs that changed, by number."""
+    """`mutated` lists the inputs that changed, by number; incoming gradients are counted on."""
     which = first(mutated)
     return None if which is None else Finding("mutated_inputs", f"input {which} was changed by the call; work on a copy")
