@@ -81,7 +81,7 @@ def _failure(record: Record) -> Iterator[tuple[str, str]]:
         yield found.severity, where + plain(found.message, 300)
     if len(record.build.diagnostics) > _DIAGNOSTICS:
         yield "", f"and {len(record.build.diagnostics) - _DIAGNOSTICS} more messages in the record"
-    yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120))
+    yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120), [one.defence for one in verdict.violations])
 
 
 _STAGES = {"build": "building", "load": "loading", "correctness": "judging", "timing": "timing", "counting": "counting"}

@@ -104,8 +104,16 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
         "popcorn doctor": "what this machine can measure",
     }
     if any(record.measurement.timing and record.measurement.timing.control.fit is False for record in records):
-        console.print(Text("unfit run: the machine was too noisy for a claim; the verdicts stand."), width=width)
-    activate = "" if shutil.which("popcorn") else f" (first: source {_shown(Path(sys.prefix))}/bin/activate)"
+        console.print(
+            Text(
+                "unfit run: the machine was too noisy for a claim of speed; the verdicts stand. On an idle machine, or with --budget 15, it has more to say."
+            ),
+            width=width,
+        )
+    there = shutil.which("popcorn")
+    activate = (
+        "" if there and Path(there).parent == Path(sys.prefix) / "bin" else f" (first: source {_shown(Path(sys.prefix))}/bin/activate)"
+    )
     console.print(Text(f"\nWhere to look next{activate}:"))
     for command, what in steps.items():
         console.print(Text(f"  {command}\n      {what}"), width=max(width, len(command) + 2), soft_wrap=True)

@@ -47,7 +47,7 @@ def device(record: Record) -> str:
     """The machine in a line."""
     machine = record.machine
     parts = [f"{plain(machine.device_name, 60)} ({plain(machine.device_id, 60)})", f"torch {plain(machine.torch or UNKNOWN, 30)}"]
-    parts += [f"{machine.threads} threads"] if machine.threads is not None else []
+    parts += [f"{machine.threads} thread{'' if machine.threads == 1 else 's'}"] if machine.threads is not None else []
     return " · ".join(parts)
 
 
@@ -76,9 +76,9 @@ def precision(outputs: tuple[Precision, ...]) -> str:
         return unknown("nothing was compared with a bound")
     worst = max(known, key=lambda one: (one.worst or 0.0) / (one.bound or 1.0))
     others = f", worst of {len(outputs)} outputs and gradients" if len(outputs) > 1 else ""
-    largest = f" · largest error {worst.max_abs_error:.3g}" if worst.max_abs_error is not None else ""
+    largest = f" · absolute {worst.max_abs_error:.3g}" if worst.max_abs_error is not None else ""
     reference = f", the reference's {worst.reference_max_abs_error:.3g}" if worst.reference_max_abs_error is not None else ""
-    return f"{plain(worst.output, 60)}: {worst.worst:.3g} of {worst.bound:.3g} allowed{others}{largest}{reference}"
+    return f"{plain(worst.output, 60)}: relative error {worst.worst:.3g}, {worst.bound:.3g} allowed{others}{largest}{reference}"
 
 
 def memory(found: Memory) -> str:
@@ -151,7 +151,7 @@ def controls(timing: Timing) -> str:
     if control.fit is None:
         return unknown(control.reason)
     same = f"A/A {ratio_between(control.aa)}" if control.aa else f"A/A {UNKNOWN}"
-    planted = f"planted 1.05× found as {ratio_between(control.planted)}" if control.planted else f"planted {UNKNOWN}"
+    planted = f"planted 1.05× measured as {ratio_between(control.planted)}" if control.planted else f"planted {UNKNOWN}"
     noise = f" · noise ±{show_percent(control.noise)}" if control.noise is not None else ""
     return f"{'fit' if control.fit else 'UNFIT'} · {same} · {planted}{noise}"
 

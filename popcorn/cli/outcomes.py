@@ -1,5 +1,7 @@
 """Each outcome in plain words, and what to do next. The only place that words them."""
 
+from collections.abc import Iterable
+
 from popcorn.schema.verdict import Outcome
 
 WORDS: dict[Outcome, str] = {
@@ -26,7 +28,7 @@ NEXT_STEPS: dict[Outcome, str] = {
     "correct": "nothing to mend; to make it faster, look at the speed of light and the launches.",
     "wrong_shape": "return the same structure, shapes and devices as the problem's Model; see `popcorn problems show {problem}`.",
     "wrong_dtype": "return the element types of the problem's Model; cast at the end, not the inputs.",
-    "wrong_values": "compare with the Model on small inputs; accumulate in float32 or wider, and subtract the maximum before exp.",
+    "wrong_values": "compare with the Model on small inputs; long float32 sums drift, so sum in parts or in double; subtract the maximum before exp.",
     "nonfinite": "look for a division by zero, an overflow in exp, or memory that was never written.",
     "not_deterministic": "look for a race: a missing barrier, or memory that is read before it is written.",
     "mutated_inputs": "write to a fresh tensor; the caller still needs its inputs.",
@@ -43,6 +45,14 @@ NEXT_STEPS: dict[Outcome, str] = {
 """Outcome → the next step, with the problem's id where `{problem}` stands."""
 
 
-def next_step(outcome: Outcome, problem: str) -> str:
-    """The next step for an outcome of this problem."""
-    return NEXT_STEPS[outcome].replace("{problem}", problem)
+OF_DEFENCES = {
+    "aliasing": "return a tensor of its own from every call: no view of an input, no buffer that is used again.",
+    "peak_memory": "allocate outputs in the call, through torch; memory that is kept from call to call is no result.",
+}
+"""Defence → the next step, where it says more than the outcome."""
+
+
+def next_step(outcome: Outcome, problem: str, defences: Iterable[str] = ()) -> str:
+    """The next step for an outcome of this problem, by the defences that found something."""
+    known = next((OF_DEFENCES[name] for name in defences if name in OF_DEFENCES), NEXT_STEPS[outcome])
+    return known.replace("{problem}", problem)

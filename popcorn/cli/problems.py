@@ -18,6 +18,7 @@ from popcorn.suites.statement import describe_range
 from popcorn.units import show_bytes, show_count
 
 WIDTH = 100
+MANY = 60
 """Columns of the table, so that it fits a terminal split in two."""
 
 app = typer.Typer(
@@ -51,8 +52,11 @@ def list_command(
         told = facts(one)
         sizes = " ".join(f"{name}={describe_range(dim)}" for name, dim in told.dims.items())
         table.add_row(one.id, one.name.replace("_", " "), told.domain or "", sizes, _backward(told.differentiable))
-    console = Console(width=WIDTH)
+    console = Console()
+    console.width = min(console.width, WIDTH)
     console.print(table)
+    if len(problems) > MANY:
+        console.print(f"{len(problems)} problems; --variant and --level narrow it, `popcorn problems show ID` tells one.", highlight=False)
     if suite is None:
         console.print("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
         if names():

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 WIDTH = 100
+FEW = 20
+"""So many files are all shown; of more only those with something to say."""
 
 
 def import_command(
@@ -36,7 +38,7 @@ def import_command(
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("file", "id", "state", "why, or what was done"):
         table.add_column(heading, no_wrap=heading == "state", overflow="fold")
-    shown = [one for one in suite.entries if every or one.state != "runs" or one.remarks]
+    shown = [one for one in suite.entries if every or len(suite.entries) <= FEW or one.state != "runs" or one.remarks]
     for one in shown:
         told = "; ".join(filter(None, [one.reason, *one.remarks]))
         state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
@@ -48,6 +50,7 @@ def import_command(
     console.print(
         f"{suite.name}, version {suite.version}: {len(states)} files; {states.count('runs')} run, "
         f"{states.count('shapes')} are too large for this machine, {states.count('refused')} cannot run."
+        + ("" if len(shown) == len(states) else " --every shows a row for each.")
     )
     if usable:
         console.print(f"next: popcorn problems list --suite {suite.name}; popcorn eval {suite.name}/{usable[0].key} FILE", soft_wrap=True)

@@ -10,7 +10,7 @@ from popcorn.search.finding import Finding
 from popcorn.search.fitness import speedup_of
 from popcorn.search.program import Program
 from popcorn.search.progress import Progress
-from popcorn.search.winners import searches_folder
+from popcorn.search.winners import kernel_file, searches_folder
 from popcorn.units import show_percent, show_ratio
 
 
@@ -48,12 +48,22 @@ def show_finding(finding: Finding, identity: str, quiet: bool = False) -> dict[s
     if best is None:
         print("no correct kernel was found; the reasons stand above")
         return data
-    luck = "" if finding.regressed is None else f", {show_ratio(2.718281828459045**finding.regressed)} of it before the fresh seeds"
-    print(f"best        {best.id}: {show_ratio(finding.speedup)} the reference on {len(best.measures)} measurements{luck}")
+    times = len(best.measures)
+    print(f"best        {best.id}: {show_ratio(finding.speedup)} the reference, pooled over {times} measurement{'' if times == 1 else 's'}")
+    if finding.regressed is not None:
+        print(
+            f"luck        measured again on fresh seeds it is {show_ratio(2.718281828459045**finding.regressed)} as fast as the search had seen it"
+        )
     print(f"archive     {len(state.population.cells())} cells, {show_percent(finding.coverage)} of those that can be reached")
     print(f"spent       {cost}, {finding.device_s:.0f} s on the device; {finding.replayed} answers read back")
-    print(f"kernel      {searches_folder() / identity / 'best.json'}")
-    print(f"next        popcorn adopt {identity}")
+    kernel = searches_folder() / identity / kernel_file(state.plan.language)
+    print(f"kernel      {kernel}")
+    faster = (finding.speedup or 0.0) > 1
+    print(
+        f"next        popcorn adopt {identity}"
+        if faster
+        else f"next        it is slower than the reference: search on, or popcorn eval {state.plan.problem} {kernel}"
+    )
     return data
 
 

@@ -62,7 +62,9 @@ def search(
                 else:
                     tell(state, state.leave_out(context, proposal, reason))
             answers = list(pool.map(lambda one: judged(f"judge/{one[0].step}", one[1].source), worth))
+            state.promised = len(worth)
             for (context, proposal), answer in zip(worth, answers, strict=True):
+                state.promised -= 1
                 program = _settle(state, state.program(context, proposal, answer), judged)
                 if verifiers is not None:
                     verifiers.learn(context.step, program)

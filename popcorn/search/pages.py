@@ -18,14 +18,14 @@ from popcorn.search.fitness import CORRECT, fitness, speedup_of
 from popcorn.search.ledger import Ledger
 from popcorn.search.program import Program
 from popcorn.search.progress import Progress
-from popcorn.search.winners import BEST, Best
+from popcorn.search.winners import BEST, Best, kernel_file
 
 TIER = "search"
 """Tier of a search's run: figures 7 and 8 tell searches from agents by it."""
 
 
 def write_pages(state: Progress, ledger: Ledger, made_by: str) -> None:
-    """search.json, candidates.jsonl, prompts.jsonl and best.json in the search's folder."""
+    """search.json, candidates.jsonl, prompts.jsonl, best.json and the best kernel as a file of its own, in the search's folder."""
     plan, folder = state.plan, ledger.folder
     started = next((at for _, _, _, at in ledger.rows()), datetime.now(UTC).isoformat(timespec="seconds"))
     about = {
@@ -48,6 +48,7 @@ def write_pages(state: Progress, ledger: Ledger, made_by: str) -> None:
             record_id=next((one.record_id for one in reversed(best.measures) if one.record_id), None),
         )  # fmt: skip
         _replace(folder / BEST, found.model_dump_json(indent=1))
+        _replace(folder / kernel_file(plan.language), best.source)
 
 
 def run_of(state: Progress, ledger: Ledger, made_by: str) -> Run:

@@ -35,6 +35,8 @@ class Progress:
     """Normalised texts."""
     finished: int = 0
     """Evaluations that ended; ours that failed do not count."""
+    promised: int = 0
+    """Asked for and not counted yet."""
     steps: int = 0
     generation: int = 0
     cost_usd: float = 0.0
@@ -62,8 +64,8 @@ class Progress:
     # -- choosing ------------------------------------------------------------------------------------------------------------------
 
     def left(self) -> int:
-        """Evaluations that may still be made."""
-        return max(0, self.plan.evaluations - self.finished)
+        """Evaluations that may still be made, beside those of this generation that were asked for already."""
+        return max(0, self.plan.evaluations - self.finished - self.promised)
 
     def next_generation(self) -> range:
         """The steps of the next generation; empty when a budget is used up."""

@@ -8,7 +8,7 @@ from popcorn.errors import BadRecord, BadSearch
 from popcorn.records.runs import FILE, default_runs, read_run
 from popcorn.records.store import Store
 from popcorn.schema.case import Frozen
-from popcorn.toolchain.languages import detect_language
+from popcorn.toolchain.languages import SUFFIX, detect_language
 
 BEST = "best.json"
 
@@ -46,6 +46,11 @@ class Winner:
 def searches_folder() -> Path:
     """Where searches are: `$POPCORN_CACHE_DIR/searches`."""
     return default_runs().parent / "searches"
+
+
+def kernel_file(language: str) -> str:
+    """Name of the file that holds the best kernel, beside best.json."""
+    return "best" + SUFFIX.get(language, ".py")
 
 
 def find_winner(text: str, store: Store) -> Winner:

@@ -80,7 +80,8 @@ def _command(compiler: str, source: str, language: str, arch: str | None) -> lis
         return [compiler, *_sycl_flags(compiler, arch), "-O3", "-std=c++17", "-ferror-limit=50", "-shared", "-fPIC", file, "-o", LIBRARY]
     if language != "cuda":
         warnings = ["-fmax-errors=50", "-fdiagnostics-color=never"] if "clang" not in compiler else ["-ferror-limit=50"]
-        flags = ["-O3", "-march=native", "-fopenmp", _STANDARD[language], *warnings]
+        # a name that is defined nowhere is the compiler's to tell, not the loader's
+        flags = ["-O3", "-march=native", "-fopenmp", _STANDARD[language], *warnings, "-Wl,--no-undefined"]
         return [compiler, *flags, "-shared", "-fPIC", file, "-o", LIBRARY, *(["-lm"] if language == "c" else [])]
     if arch is None:
         raise ValueError("a .cu file is built for one device: arch is needed, such as 9.0")

@@ -143,11 +143,11 @@ def settle(session: Session, judged: dict[str, Any], trials: Trials, what: str, 
     outputs = [errors for errors in outputs if reasons[errors.output] is None]
     if reasons and not outputs:
         return
+    trials.errors += outputs  # first: what does not pass is shown, too
     for errors in outputs:
         session.check(stage, "truth", errors, trials.floor, where=where)
         if errors.repeat is not None:
             session.check(stage, "repeat", errors, trials.floor, where=where)
-    trials.errors += outputs
     trials.judged += 1
     trials.passed += 1
 

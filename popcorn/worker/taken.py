@@ -89,7 +89,9 @@ def control_of(turns: Turns, steadiness: Steadiness, plant: float = PLANT) -> Co
     if not aa.low <= 1 <= aa.high:
         reasons.append(f"the reference against itself gives {aa.value:.4f} [{aa.low:.4f}, {aa.high:.4f}], which excludes 1")
     if planted.low <= 1 + noise:
-        reasons.append(f"a planted {plant}× slowdown was not found: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
+        reasons.append(
+            f"a planted {plant}× slowdown was not found: measured as {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}], which does not exclude none"
+        )
     elif planted.low > 1 + 2 * (plant - 1) or planted.high < 1 + (plant - 1) / 2:
         reasons.append(f"a planted {plant}× slowdown was found as another: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
     return Control(aa=aa, planted=planted, noise=noise, fit=not reasons, reason="; ".join(reasons) or None)

@@ -19,6 +19,21 @@ def test_a_budget_of_evaluations_is_never_exceeded_however_many_run_at_once(tmp_
     assert judge.most <= width
 
 
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("evaluations", [3, 4, 9])
+def test_what_is_measured_again_counts_and_takes_nothing_from_what_was_promised(tmp_path, width, evaluations):
+    class Vague(HashJudge):
+        """Intervals so wide that every challenge is measured again."""
+
+        def judge(self, source: str) -> Judged:
+            super().judge(source)
+            return right(1.0 + len(self.asked) / 100, half=0.9)
+
+    judge = Vague()
+    found = run(tmp_path, judge=judge, strategy="greedy", width=width, evaluations=evaluations, finals=0)
+    assert len(judge.asked) == found.evaluations == evaluations
+
+
 def test_the_same_plan_is_the_same_search_and_another_seed_another(tmp_path):
     first, second, other = (told(run(tmp_path / name, seed=seed, width=3)) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
     assert first == second != other

@@ -28,7 +28,7 @@ popcorn.table = (() => {
       const low = column.low && row[column.low];
       const made = [u.ratio(value)];
       if (typeof low === "number" && typeof value === "number") made.push(make("small", {}, u.between(u.ratio(low), u.ratio(row[column.high]))));
-      if (row.fit === false && typeof value === "number" && column.low) made.push(make("small", {}, "unproven"));
+      if ("fit" in row && row.fit !== true && typeof value === "number" && column.low) made.push(make("small", {}, row.fit === false ? "unproven" : "no controls"));
       return made;
     },
     percent: (value) => [u.percent(value)],

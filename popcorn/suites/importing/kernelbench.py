@@ -14,7 +14,9 @@ _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
 
 def looks_like(folder: Path) -> bool:
     """Whether there are level folders, or Python files with a class Model."""
-    return any(_level(path.relative_to(folder)) is not None or _has_model(path) for path in files_below(folder.resolve(), ".py")[:200])
+    return any(
+        _level(path.relative_to(folder.resolve())) is not None or _has_model(path) for path in files_below(folder.resolve(), ".py")[:200]
+    )
 
 
 def read(folder: Path) -> list[Found]:
