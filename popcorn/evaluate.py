@@ -13,7 +13,7 @@ from popcorn.schema.measurement import Measurement
 from popcorn.schema.record import Build, Lane, Record
 from popcorn.schema.verdict import Verdict
 from popcorn.suites.problems import facts
-from popcorn.worker.bench import Bench
+from popcorn.worker.bench import Bench, BenchClosed
 from popcorn.worker.building import run_build
 from popcorn.worker.comparing import time_candidate
 from popcorn.worker.compiled import add_compiled
@@ -49,7 +49,7 @@ def evaluate(request: Request, bench: Bench, store: Store, progress: Callable[[s
             try:
                 _run(session, answer, store)
                 break
-            except PopcornError:
+            except (PopcornError, BenchClosed):
                 raise
             except Exception as failure:  # HarnessFailure, or a fault that nobody foresaw: no record is lost to either
                 answer.verdict = Verdict(outcome="harness_error", reason=f"{type(failure).__name__}: {failure}"[:2000], stage="load")

@@ -46,7 +46,7 @@ def real_tree() -> set[str]:
 
 def listed() -> list[tuple[str, str]]:
     """(path, remark) of every line of the tree in README.md."""
-    block = re.search(r"## The tree\n\n```text\n(.*?)```", README, re.DOTALL)
+    block = re.search(r"## The tree\n\n<details>.*?\n\n```text\n(.*?)```", README, re.DOTALL)
     assert block is not None
     folders: list[str] = []
     found = []

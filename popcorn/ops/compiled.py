@@ -43,5 +43,5 @@ def accepts(call: Call) -> Answer:
     try:
         import triton  # noqa: F401
     except ImportError:
-        return Rejected("needs triton: pip install triton")
+        return Rejected("needs a GPU and triton: pip install triton")
     return ACCEPTED

@@ -29,6 +29,10 @@ def sweep(place: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+class BenchClosed(Exception):
+    """Somebody closed the bench under an evaluation, by Ctrl-C say: no answer, no record, and nothing to try again."""
+
+
 class Bench:
     """One device, ready. Closing it ends every process and removes every temporary file."""
 
@@ -54,11 +58,14 @@ class Bench:
         """Hashes of the candidates that were built here."""
         self._lock = threading.Lock()
         self._count = 0
+        self._closed = False
 
     @property
     def nursery(self) -> Nursery:
         """Where children come from. One that was killed costs the evaluations under way, which are tried again, and no later one."""
         with self._lock:
+            if self._closed:
+                raise BenchClosed
             if self._nursery.gone:
                 self._nursery.close()
                 self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
@@ -129,7 +136,9 @@ class Bench:
         self.ceilings = load_ceilings(self.machine, self.cache / "ceilings") or ceilings
 
     def close(self) -> None:
-        """End the zygote and all children, empty the lanes, remove temporary files."""
+        """End the zygote and all children, empty the lanes, remove temporary files. An evaluation under way ends without an answer."""
+        with self._lock:
+            self._closed = True
         self._nursery.close()
         self.build_lane.close()
         self.device_lane.close()

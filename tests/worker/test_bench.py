@@ -3,12 +3,17 @@
 import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
 
 from popcorn.evaluate import evaluate
 from popcorn.records.store import Store
 from popcorn.suites.problems import find_problem
-from popcorn.worker.bench import Bench, sweep
+from popcorn.worker.bench import Bench, BenchClosed, sweep
 from popcorn.worker.request import Request
 
 
@@ -45,3 +50,22 @@ def test_a_killed_zygote_costs_no_evaluation_its_answer(tmp_path):
         second = evaluate(request, bench, Store(tmp_path / "records"))
     assert (first.verdict.outcome, second.verdict.outcome) == ("correct", "correct"), (first.verdict.reason, second.verdict.reason)
     assert any("the zygote is gone (signal 9)" in words for words in told), told
+
+
+def test_a_bench_that_is_closed_ends_what_is_under_way_without_an_answer(tmp_path):
+    text = (Path(__file__).parents[1] / "problems" / "row_softmax.py").read_text()
+    (tmp_path / "row_softmax.py").write_text(text)
+    endless = f"import time\n{text}\n\nclass ModelNew(Model):\n    def forward(self, x):\n        time.sleep(1000)\n"
+    request = Request(
+        problem=find_problem(str(tmp_path / "row_softmax.py")), source=endless, language="torch", name="candidate.py", device="cpu"
+    )
+    store, began = Store(tmp_path / "records"), time.monotonic()
+    with Bench("cpu") as bench, ThreadPoolExecutor(1) as pool:
+        asked = threading.Event()
+        under_way = pool.submit(evaluate, request, bench, store, lambda words: asked.set() if "trial" in words else None)
+        assert asked.wait(60)
+        time.sleep(0.5)
+        bench.close()
+        with pytest.raises(BenchClosed):
+            under_way.result(60)
+    assert store.ids() == [] and time.monotonic() - began < 60

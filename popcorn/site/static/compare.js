@@ -37,7 +37,7 @@
     });
     const both = rows.filter((row) => row.ratio);
     const solved = (key) => rows.filter((row) => row[key] === "correct").length;
-    $("summary").textContent = `A solves ${solved("a_mode")}, B ${solved("b_mode")} of ${rows.length} problems. Where both have a time (${both.length}), A is ${u.ratio(geomean(both.map((row) => row.ratio)))} as fast as B in the geometric mean, and faster on ${both.filter((row) => row.ratio > 1).length}.`;
+    $("summary").textContent = `A solves ${solved("a_mode")}, B ${solved("b_mode")} of ${rows.length} problems. ` + (both.length ? `Where both have a time (${both.length}), A is ${u.ratio(geomean(both.map((row) => row.ratio)))} as fast as B in the geometric mean, and faster on ${both.filter((row) => row.ratio > 1).length}.` : "They have no problem in common that both solved with a time.");
     popcorn.table($("pairs"), { label: "problems", rows, sort: { key: "ratio", down: true }, columns: [{ key: "problem", label: "problem" }, { key: "a_mode", label: "A", kind: "outcome", link: "a_file" }, { key: "a_speedup", label: "A, speedup", kind: "ratio", low: "a_low", high: "a_high" }, { key: "b_mode", label: "B", kind: "outcome", link: "b_file" }, { key: "b_speedup", label: "B, speedup", kind: "ratio", low: "b_low", high: "b_high" }, { key: "ratio", label: "A / B", kind: "ratio" }] });
     scatter(both.map((row) => ({ x: row.b_speedup, y: row.a_speedup, problem: row.problem, a: u.ratio(row.a_speedup), b: u.ratio(row.b_speedup) })));
   }
