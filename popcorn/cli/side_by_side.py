@@ -49,8 +49,17 @@ def compare(old: Record, new: Record) -> Iterator[tuple[str, str, str, str]]:
     yield timed("eager", lambda t: _interval(t.baseline), seconds_between)
     yield timed("speedup", lambda t: t.speedup, ratio_between)
     yield timed("over compile", lambda t: t.speedup_compiled, ratio_between)
+    yield plainly("fit to claim", lambda r: _fit(r.measurement.timing))
     yield plainly("memory", lambda r: show_bytes(r.measurement.memory.peak_bytes))
     yield plainly("speed of light", lambda r: show_percent(r.measurement.roofline.sol))
+
+
+def _fit(timing: Timing | None) -> str:
+    """Whether the machine's own controls passed."""
+    if timing is None:
+        return UNKNOWN
+    told = {True: "yes", False: "no: the machine was too noisy", None: "no controls were taken"}
+    return told[timing.control.fit]
 
 
 def overlap(old: Interval | None, new: Interval | None) -> str:
