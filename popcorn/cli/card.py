@@ -81,7 +81,7 @@ def _failure(record: Record) -> Iterator[tuple[str, str]]:
         yield found.severity, where + plain(found.message, 300)
     if len(record.build.diagnostics) > _DIAGNOSTICS:
         yield "", f"and {len(record.build.diagnostics) - _DIAGNOSTICS} more messages in the record"
-    yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120), [one.defence for one in verdict.violations])
+    yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120), _defences(verdict))
 
 
 _STAGES = {"build": "building", "load": "loading", "correctness": "judging", "timing": "timing", "counting": "counting"}
@@ -106,6 +106,12 @@ def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     if timing.control.fit is False:
         yield "", plain(timing.control.reason or "no reason was recorded", 200)
     yield "method", facts_of.method(timing)
+
+
+def _defences(verdict: Verdict) -> list[str]:
+    """Names of the defences that found something; `static` for the gate before the build, which leaves no violation."""
+    found = [one.defence for one in verdict.violations]
+    return [*found, "static"] if (verdict.reason or "").startswith("the static check") else found
 
 
 def _origin(record: Record) -> Iterator[tuple[str, str]]:

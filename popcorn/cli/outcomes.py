@@ -47,6 +47,7 @@ NEXT_STEPS: dict[Outcome, str] = {
 
 OF_DEFENCES = {
     "aliasing": "return a tensor of its own from every call: no view of an input, no buffer that is used again.",
+    "static": "take out what that line does; `popcorn check FILE` lists every finding.",
     "peak_memory": "allocate outputs in the call, through torch; memory that is kept from call to call is no result.",
 }
 """Defence → the next step, where it says more than the outcome."""
