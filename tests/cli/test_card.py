@@ -64,7 +64,7 @@ def test_the_numbers_of_the_card_are_those_of_the_record():
     assert f"{show_percent(roofline.sol)} (model: least bytes and flops, measured ceilings) · memory-bound" in text
     assert "1 kernel · eager 5 · fusion 5.00×" in text
     assert "8 of 8 passed · 30 of 240 timed outputs judged · truth in float64" in text
-    assert "out: 1.9e-06 of 2e-05 allowed" in text
+    assert "out: relative error 1.9e-06, 2e-05 allowed" in text
     assert "build 1.07 s (stable headers) · 300 ms in queues, 21.2 s at work · 21.5 s in all" in text
     assert "8 samples; the ±1 % interval was reached" in text
     assert record.case.id in text and record.id in text and "rms_norm.cu · cuda" in text
