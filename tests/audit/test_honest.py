@@ -8,7 +8,9 @@ from popcorn.records.store import Store
 from popcorn.worker.bench import Bench
 
 SAMPLES = read_samples("honest", gpu=False)
-TIMED = [one for one in SAMPLES if one.name in ("workspace_reused", "c_openmp", "idle_pool", "many_times_slower", "gradient_handed_through")]
+TIMED = [
+    one for one in SAMPLES if one.name in ("workspace_reused", "c_openmp", "idle_pool", "many_times_slower", "gradient_handed_through")
+]
 
 
 @pytest.mark.parametrize("sample", [one for one in SAMPLES if not one.timed] + TIMED, ids=lambda one: one.name)
