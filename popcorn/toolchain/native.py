@@ -65,13 +65,18 @@ def build_native(source: str, language: str, cache: BuildCache, arch: str | None
         diagnostics = parse_diagnostics(ran.output)
         if ran.timed_out:
             raise CompileFailed(f"the compiler was not done after {timeout_s:g} s", diagnostics, timed_out=True)
+        if ran.code != 0 and "undefined reference to `popcorn_forward'" in ran.output:
+            raise CompileFailed(_NO_FORWARD, diagnostics)
         if ran.code != 0:
             raise CompileFailed(first_error(diagnostics) or f"the compiler failed: {ran.output.strip()[-300:]}", diagnostics)
         if not _exports(folder / LIBRARY, "popcorn_forward"):
-            raise CompileFailed("the library exports no popcorn_forward: define it with the C interface of popcorn_kernel.h.", diagnostics)
+            raise CompileFailed(_NO_FORWARD, diagnostics)
         return {"backward": _exports(folder / LIBRARY, "popcorn_backward"), "diagnostics": [item.model_dump() for item in diagnostics]}
 
     return BuildResult.from_cache(cache, key, make, language=language, kind="native", file=LIBRARY)
+
+
+_NO_FORWARD = "the library exports no popcorn_forward: define it with the C interface of popcorn_kernel.h."
 
 
 def _command(compiler: str, source: str, language: str, arch: str | None) -> list[str]:

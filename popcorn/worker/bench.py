@@ -84,6 +84,8 @@ class Bench:
     def new_folder(self, name: str) -> Path:
         """A fresh private folder: of tensors in shared memory, of anything else on disk, so that nobody can fill the memory that all share."""
         with self._lock:
+            if self._closed:
+                raise BenchClosed
             self._count += 1
             folder = (self.folder if name == "shared" else self.disk) / f"{name}-{self._count}"
         folder.mkdir(mode=0o700)

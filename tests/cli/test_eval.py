@@ -145,8 +145,9 @@ def test_ctrl_c_ends_every_process(place, how, code):
     (place / "endless.py").write_text(CANDIDATE.replace("return", "import time; time.sleep(1000); return"))
     command = [*COMMAND, "eval", str(place / "problem.py"), str(place / "endless.py"), "--device", "cpu"]
     running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(place / "cache"), cwd=place
-    )
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(place / "cache"), cwd=place,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background of a shell inherit that it is ignored
+    )  # fmt: skip
     deadline = time.monotonic() + 60
     descendants: list[psutil.Process] = []
     while len(descendants) < 3 and time.monotonic() < deadline:  # the zygote, the oracle, the candidate

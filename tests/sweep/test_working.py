@@ -130,8 +130,9 @@ print("ended", session.stopping, session.counts["done"])
             (folder / name).unlink(missing_ok=True)
         env = {**os.environ, "PYTHONPATH": str(ROOT), "PRETEND_S": seconds}
         started = subprocess.Popen(
-            [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+            [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background of a shell inherit that it is ignored
+        )  # fmt: skip
         wait_for(lambda: json.loads((folder / "status" / "0.json").read_text())["active"])
         started.send_signal(signal.SIGINT)
         if signals > 1:
