@@ -120,15 +120,21 @@ def test_a_job_that_cannot_be_done_here_says_why_and_waits_for_another_machine(c
 
 def test_ctrl_c_drains_and_a_second_one_lets_go(cache, tmp_path):
     code = """
+import os
 from tests.sweep.test_working import SMALL, open_pretend, make_matrix, prepare, run_here
-session = run_here(prepare(make_matrix({**SMALL, "agents_per_gpu": 1, "repeats": 3}, "small")), open_pretend)
+session = run_here(prepare(make_matrix({**SMALL, "agents_per_gpu": 1, "repeats": 3, "trials": int(os.environ["TRIALS"])}, "small")), open_pretend)
 print("ended", session.stopping, session.counts["done"])
 """
     folder = cache / "sweeps" / "small"
     for seconds, signals, expected in (("3.0", 1, "drain"), ("10.0", 2, "now")):
         for name in ("status/0.json", "log.txt"):
             (folder / name).unlink(missing_ok=True)
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "PRETEND_S": seconds}
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PRETEND_S": seconds,
+            "TRIALS": str(5 + signals),
+        }  # a question of its own: nothing is remembered
         started = subprocess.Popen(
             [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background of a shell inherit that it is ignored
