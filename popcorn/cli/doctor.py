@@ -28,11 +28,24 @@ def doctor(
     machine = probe(device)
     if measure:
         _measure(machine)
-    facts = [*gather(machine, cache_folder()), _models()]
+    facts = [*gather(machine, cache_folder()), _backends(), _models()]
     if json:
         print(json_text.dumps({"machine": machine.model_dump(), "facts": [asdict(fact) for fact in facts]}, indent=1))
     else:
         show(machine, facts)
+
+
+def _backends() -> Fact:
+    """Installed packages that implement ops of the library."""
+    from popcorn.devices.host import package_version
+    from popcorn.ops.packages import PACKAGES
+
+    found = {one.name: version for one in PACKAGES.values() if (version := package_version(one.name))}
+    if found:
+        return Fact("backends", "works", ", ".join(f"{name} {version}" for name, version in found.items()))
+    return Fact(
+        "backends", "absent", "none beside torch and our own kernels", "pip install 'popcornbench[liger]', or another of docs/library.md"
+    )
 
 
 def _models() -> Fact:

@@ -14,22 +14,11 @@ from typing import Literal
 
 from popcorn.devices import host, nvml
 from popcorn.devices.ceilings import load_ceilings
+from popcorn.devices.landlock import landlock_abi
 from popcorn.schema.machine import Machine
 from popcorn.units import show_bytes, show_rate
 
 State = Literal["works", "absent", "does not apply"]
-
-_LANDLOCK_CREATE_RULESET = 444
-_LANDLOCK_VERSION_FLAG = 1
-BACKENDS = (
-    "liger-kernel",
-    "flash-linear-attention",
-    "quack-kernels",
-    "nvidia-cudnn-frontend",
-    "flash-attn-3",
-    "transformer-engine",
-    "unsloth",
-)
 
 
 @dataclass(frozen=True)
@@ -61,7 +50,6 @@ def gather(machine: Machine, cache: Path) -> list[Fact]:
         lambda: _package("nvidia-cutlass-dsl", "pip install 'popcornbench[cute]'", needs_gpu=True, machine=machine, name="cute"),
         _landlock,
         _seccomp,
-        _backends,
     ]
     return [check() for check in checks]
 
@@ -177,9 +165,8 @@ def _package(package: str, fix: str, needs_gpu: bool, machine: Machine, name: st
 
 
 def _landlock() -> Fact:
-    """File-system isolation without privileges; asks the kernel for its version (syscall 444, the same on every architecture)."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    version = libc.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_LANDLOCK_VERSION_FLAG))
+    """File-system isolation without privileges."""
+    version = landlock_abi()
     if version >= 1:
         network = "files and TCP" if version >= 4 else "files"
         return Fact("Landlock", "works", f"version {version}: {network}")
@@ -193,16 +180,6 @@ def _seccomp() -> Fact:
     if "errno" in actions:
         return Fact("seccomp", "works", "filters available")
     return Fact("seccomp", "absent", "this kernel has no seccomp filters", "use a kernel with CONFIG_SECCOMP_FILTER")
-
-
-def _backends() -> Fact:
-    """Installed packages that implement ops of the library."""
-    found = {name: version for name in BACKENDS if (version := host.package_version(name))}
-    if found:
-        return Fact("backends", "works", ", ".join(f"{name} {version}" for name, version in found.items()))
-    return Fact(
-        "backends", "absent", "none beside torch and our own kernels", "pip install 'popcornbench[liger]', or another of docs/library.md"
-    )
 
 
 def _may_administer() -> bool:

@@ -56,7 +56,7 @@ class Launch:
         self.attached: set[tuple[int, str]] = set()
         self.batches_made = 0
         question = session.question(session.opened["nominal"], "launch", index)
-        trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False, "conditioning": False})
+        trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False})
         started = [side for side in sides if side != PLANTED]
         with ThreadPoolExecutor(len(started)) as pool:
             children = [pool.submit(self._start, side, trial, question) for side in started]
@@ -253,7 +253,7 @@ def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
 def time_compiled(session: Session, trials: Trials) -> Timing:
     """The reference under torch.compile against eager, in the same design, after its output has been judged. Refused when it is wrong."""
     question = session.question(session.opened["nominal"], "trial", "compiled")
-    trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": True, "conditioning": True})
+    trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": True})
     child = session.start_reference(compile=True)
     construct_reference(session, child, trial, question)
     session.ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})

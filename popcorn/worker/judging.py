@@ -83,7 +83,7 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
     """Raises Refused when the candidate does not pass."""
     oracle, candidate, stage = session.oracle, session.candidate, "correctness"
     assert oracle is not None and candidate is not None
-    trial = session.ask(oracle, {"do": "trial", "question": question, "truth": True, "conditioning": True})
+    trial = session.ask(oracle, {"do": "trial", "question": question, "truth": True})
     if nominal:
         trials.last = trial
     if trial["unfit"]:

@@ -125,7 +125,7 @@ class Oracle:
         elif self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
             raise Failed("invalid_reference", RANDOM)
         elif message["truth"]:
-            unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
+            unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
         state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
         self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))
         self.outbox = self._grown(self.outbox, "out", 2 * size_of([leaf for _, leaf in reference]))

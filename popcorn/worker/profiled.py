@@ -22,7 +22,7 @@ def prepare(session: "Session") -> tuple[Path, dict[str, str]]:
     assert session.oracle is not None and session.built is not None
     folder = session.new_folder("profiled")
     question = session.question(session.opened["nominal"], "launch", "profiled")
-    trial = session.ask(session.oracle, {"do": "trial", "question": question, "truth": False, "conditioning": False})
+    trial = session.ask(session.oracle, {"do": "trial", "question": question, "truth": False})
     session.ask(session.oracle, {"do": "save_inbox", "path": str(folder / "inbox.bin")})
     suffix = ".py" if session.built.path is None else Path(session.request.name).suffix
     candidate = folder / f"candidate{suffix}"

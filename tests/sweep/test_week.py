@@ -27,12 +27,7 @@ SMALL = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("INSPECT_DISPLAY", "none")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def test_a_killed_worker_is_lost_at_once_and_a_clock_set_back_keeps_no_dead_one_alive(tmp_path):

@@ -38,12 +38,7 @@ SMALL = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("INSPECT_DISPLAY", "none")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def wait_for(true: Callable[[], object], seconds: float = 90) -> None:
