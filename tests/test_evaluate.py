@@ -31,6 +31,7 @@ from tests.candidates import (
     Case,
     text,
 )
+from tests.processes import family, runs
 
 PROBLEMS = Path(__file__).parent / "problems"
 CHEAP = {
@@ -85,14 +86,14 @@ STANDING: set[int] = set()
 """Children of this process before the first evaluation here."""
 
 
-def left_over(bench: Bench, within_s: float = 3.0) -> list[str]:
+def left_over(bench: Bench, within_s: float = 30.0) -> list[str]:
     """Processes of this test run beside the zygote, after a moment to go. Not those of a browser that other tests left open."""
     zygote = bench.nursery._process.pid
     end = time.monotonic() + within_s
     while True:
         others = [p for p in psutil.Process().children() if p.pid in STANDING]
-        known = {zygote, *(p.pid for p in others), *(p.pid for other in others for p in other.children(recursive=True))}
-        processes = [p for p in psutil.Process().children(recursive=True) if p.pid not in known and p.status() != psutil.STATUS_ZOMBIE]
+        known = {zygote, *family(others)}
+        processes = [p for p in psutil.Process().children(recursive=True) if p.pid not in known and runs(p)]
         if not processes or time.monotonic() > end:
             return [str(p) for p in processes]
         time.sleep(0.01)

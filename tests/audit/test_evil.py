@@ -17,7 +17,7 @@ TIMED = [one for one in SAMPLES if one.name in ("patched_block", "late_batch", "
 def test_a_cheat_is_caught(sample: Sample, bench: Bench, store: Store) -> None:
     (answer,) = run([sample], bench, store, "cpu")
     assert answer.as_it_must, answer.sentence()
-    assert answer.record.measurement.timing is None
+    assert answer.record.measurement.timing is None or (sample.no_gain and answer.record.verdict.correct)
 
 
 @pytest.mark.gpu

@@ -16,7 +16,7 @@ ROWS = [row("popcorn", speedup) for speedup in (2.0, 3.0, 4.0)]
 
 def ask(port, method="GET", path="/events", host=None, origin=None):
     """(status, headers, first line of the answer)."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host or f"127.0.0.1:{port}")
     if origin:
@@ -100,7 +100,7 @@ def test_a_browser_is_told_that_it_may_read():
 
 def test_silence_is_broken_by_a_comment_line():
     with Stream(0, beat_s=0.05) as stream:
-        connection = http.client.HTTPConnection("127.0.0.1", stream.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", stream.port, timeout=60)
         connection.request("GET", "/events")
         answer = connection.getresponse()
         lines = [answer.readline() for _ in range(4)]

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,7 @@ from popcorn.cli.search_beside import serve_searches
 from popcorn.errors import BadSweep
 from popcorn.search.proxy import PREFIX, read_configs
 from popcorn.sweep.campaign import Step, detach, folder_of, read_campaign, status, stop, to_drop
+from tests.processes import gone
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +69,8 @@ def test_a_killed_campaign_goes_on_where_it_was(tmp_path):
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: folder.alive() is None or not psutil.pid_exists(pid))
     for child in children:
-        child.kill()
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
     assert status(folder)["state"] == "stopped"
     folder, _ = start(file)
     wait_for(lambda: ended(folder))
@@ -81,7 +84,7 @@ def test_a_server_that_dies_is_started_again_and_ends_with_the_campaign(tmp_path
     folder, pid = start(file)
     wait_for(lambda: ended(folder))
     assert len(seen.read_text()) >= 2
-    wait_for(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    assert gone(pid, 60)
 
 
 def test_stop_drains_the_step_under_way(tmp_path):

@@ -2,12 +2,10 @@
 
 import json
 import textwrap
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from popcorn.worker.bench import Bench
@@ -37,19 +35,6 @@ class ModelNew:
     pass
 
 """
-
-
-def gone(pid: int, within_s: float = 3.0) -> bool:
-    """True when no such process runs (a zombie is gone: it holds nothing)."""
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.01)
-    return False
 
 
 FAMILY = """

@@ -11,7 +11,8 @@ import psutil
 import pytest
 
 from popcorn.worker.nursery import ChildDied, DeadlinePassed, Nursery
-from tests.worker.conftest import FAMILY, Candidate, gone
+from tests.processes import gone, runs
+from tests.worker.conftest import FAMILY, Candidate
 
 _PARENT = """
 import json, os, sys, time
@@ -89,7 +90,7 @@ def test_a_bomb_of_forks_is_put_out(bench):
     with pytest.raises(DeadlinePassed):
         candidate.run(code, timeout_s=0.3)
     end = time.monotonic() + 30
-    while (left := [p for p in zygote.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]) and time.monotonic() < end:
+    while (left := [p for p in zygote.children(recursive=True) if runs(p)]) and time.monotonic() < end:
         time.sleep(0.02)
     assert left == [] and time.monotonic() - start < 40
 
