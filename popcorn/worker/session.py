@@ -79,6 +79,8 @@ class Session:
         for name in ("in", "out"):
             (self.shared / name).mkdir(mode=0o700)
         self.gradient = request.gradient == "grad"
+        self.copies = True
+        """Whether weights of the reference's names get its values; False once a candidate was right only with those that it made itself."""
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
         self.building_s = 0.0

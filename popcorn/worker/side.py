@@ -90,10 +90,10 @@ class Side:
         self.subject = self._guard(
             lambda: load_candidate(
                 self.module, self.file, init_args, message["init_seed"], message["precision"], self.device,  # type: ignore[arg-type]
-                message["gradient"], state, message["parameter_names"], specs,
+                message["gradient"], state, message["parameter_names"], specs, message["copies"],
             )
         )  # fmt: skip
-        return {}
+        return {"copied": self.subject.copied}
 
     def do_take(self, message: dict) -> dict:
         """Private copies of input sets, one slot each."""
