@@ -52,6 +52,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
         torch.empty(1, device=device)  # the driver opens what it needs before any fence closes
     if role == "candidate":
         side = server = Side(role, device, message["cache_bytes"], folder)
+        _cap_threads(message["threads"])
         missing = _close_sandbox(message, folder)
         from popcorn.toolchain.inline import intercept
 
@@ -84,6 +85,12 @@ def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
         filled=[Path(path) for path in message["filled"]],
         fence_services=not message["device"].startswith("cuda"),  # a driver may have to reach its own service
     )
+
+
+def _cap_threads(most: int) -> None:
+    """Honest files ask for as many threads as the machine has. Both sides are pinned to the same cores: a larger team would only wait for itself."""
+    given = torch.set_num_threads
+    torch.set_num_threads = lambda count: given(min(count, most) if type(count) is int else count)
 
 
 def _tasks() -> int:

@@ -77,7 +77,8 @@ class Side:
         """A fresh model with the weights and scalars of one trial."""
         restore_precision(self._clean)  # what a module switches at import is not its to keep
         set_precision(message["precision"])
-        self._flags.update(precision_flags())
+        declared = precision_flags()
+        self._flags.update(declared)
         self.subject = None
         inbox = self._attach(message["inbox"], writable=False)
         init_args = unpack(message["init_args"], inbox)
@@ -93,6 +94,7 @@ class Side:
                 message["gradient"], state, message["parameter_names"], specs, message["copies"],
             )
         )  # fmt: skip
+        restore_precision(declared)  # nor what it switches in its constructor
         return {"copied": self.subject.copied}
 
     def do_take(self, message: dict) -> dict:

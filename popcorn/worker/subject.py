@@ -125,8 +125,15 @@ def _construct(model_class: type, init_args: Any, seed: int, precision: str, dev
     arguments = init_args if isinstance(init_args, (list, tuple)) else [init_args]
     model = model_class(*arguments)
     if isinstance(model, torch.nn.Module):
-        model = model.to(device=device, dtype=TORCH_DTYPES[precision])
+        model = model.to(device)._apply(lambda t: _at_precision(t, TORCH_DTYPES[precision]))
     return model
+
+
+def _at_precision(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A weight at the case's precision. Complex ones stay complex: `Module.to` would leave their real part."""
+    if t.is_complex():
+        return t.to(dtype.to_complex()) if dtype.itemsize >= 4 else t
+    return t.to(dtype) if t.is_floating_point() else t
 
 
 def _copy_state(model: Any, state: dict[str, torch.Tensor]) -> bool:
