@@ -16,6 +16,7 @@ from popcorn.errors import PopcornError
 from popcorn.worker import sandbox
 from popcorn.worker.failure import Failed
 from popcorn.worker.oracle import Oracle
+from popcorn.worker.semaphores import give_locks
 from popcorn.worker.side import Side
 from popcorn.worker.wire import Channel, Closed
 
@@ -53,6 +54,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
     if role == "candidate":
         side = server = Side(role, device, message["cache_bytes"], folder)
         _cap_threads(message["threads"])
+        give_locks()
         missing = _close_sandbox(message, folder)
         from popcorn.toolchain.inline import intercept
 
