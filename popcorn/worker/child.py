@@ -78,6 +78,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
 def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
     """The zygote has imported everything the candidate's harness needs; from here on only its own folder can be written."""
     sandbox.show_memory()
+    sandbox.go_first()
     own_pages = Path(f"/proc/{os.getpid()}/clear_refs")  # resets this process's own high-water mark of memory
     sandbox.limit_resources(message["memory_bytes"], _MAX_FILE_BYTES, _tasks() + _MORE_PROCESSES)
     readable = [*sandbox.public_paths(), *(Path(path) for path in message["readable"])]
@@ -92,7 +93,11 @@ def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
 def _cap_threads(most: int) -> None:
     """Honest files ask for as many threads as the machine has. Both sides are pinned to the same cores: a larger team would only wait for itself."""
     given = torch.set_num_threads
-    torch.set_num_threads = lambda count: given(min(count, most) if type(count) is int else count)
+
+    def set_num_threads(nthreads: int) -> None:
+        given(min(nthreads, most) if type(nthreads) is int else nthreads)
+
+    torch.set_num_threads = set_num_threads
 
 
 def _tasks() -> int:

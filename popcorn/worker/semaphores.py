@@ -100,4 +100,4 @@ class UnnamedLock:
 
 def give_locks() -> None:
     """From now on multiprocessing takes these in this process."""
-    _multiprocessing.SemLock = UnnamedLock  # type: ignore[misc, assignment]
+    _multiprocessing.SemLock = UnnamedLock

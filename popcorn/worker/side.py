@@ -220,11 +220,10 @@ class Side:
         torch.manual_seed(message["forward_seed"])
         slots = self._slots(message, private=False)
 
-        def run() -> None:
-            for slot in slots:
-                places.add(subject.call(*slot) if message["call"] else self.kept[0])
+        def answer(slot: Any) -> Any:
+            return subject.call(*slot) if message["call"] else self.kept[0]
 
-        self._guard(run)
+        self._guard(lambda: places.fill(slots, answer, message.get("choice")))
         return places.told()
 
     def do_row(self, message: dict) -> dict:
