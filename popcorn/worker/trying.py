@@ -30,7 +30,7 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
             if has_nonfinite([("out", one) for one in outputs]):
                 remarks.append("its output holds NaN or infinity for normal inputs")
         kinds = sorted({str(t.dtype).removeprefix("torch.") for t in tensors_of(inputs) if t.is_floating_point() and t.element_size() > 1})
-        if kinds not in ([], ["float32"]) and oracle.loaded.problem.origin != "file":
+        if kinds not in ([], ["float32"]):
             remarks.append(
                 f"its floating inputs are {' and '.join(kinds)}; `--precision` decides, so choose {kinds[0]} to judge at that type"
             )
