@@ -29,6 +29,7 @@ from popcorn.worker.trees import (
     shape_of,
     storage_bytes,
     to_device,
+    unjudgeable,
 )
 from popcorn.worker.truth import Question, Truth
 
@@ -119,12 +120,10 @@ class Oracle:
             raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
         reference_s = time.perf_counter() - started
         self._dtypes = {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
-        unfit = None
-        if has_nonfinite(reference):
-            unfit = "the reference itself gives NaN or infinity"
-        elif self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
+        unfit = unjudgeable(reference)
+        if not unfit and self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
             raise Failed("invalid_reference", RANDOM)
-        elif message["truth"]:
+        elif not unfit and message["truth"]:
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
         state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
         self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))

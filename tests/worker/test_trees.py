@@ -1,0 +1,26 @@
+"""Nested values of tensors: what counts as unchanged, and what answers can judge nobody."""
+
+import pytest
+import torch
+
+from popcorn.worker.failure import Failed
+from popcorn.worker.trees import same_values, unjudgeable
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "same"),
+    [([1.0, NAN], [1.0, NAN], True), ([1.0, NAN], [1.0, 2.0], False), ([1.0, 2.0], [1.0, NAN], False), ([1.0], [1.0, 2.0], False)],
+)
+def test_an_input_overwritten_with_nan_is_a_changed_input(now: list[float], before: list[float], same: bool) -> None:
+    assert same_values(torch.tensor(now), torch.tensor(before)) is same
+
+
+def test_an_answer_without_finite_elements_judges_nobody_and_says_what_to_do() -> None:
+    assert unjudgeable([("out[0]", torch.ones(2)), ("out[1]", torch.ones(0)), ("out[2]", None)]) is None
+    assert unjudgeable([("out", torch.ones(2).to(torch.float8_e4m3fn))]) is None
+    assert "no elements" in (unjudgeable([("out", torch.ones(0, 3))]) or "")
+    assert "nan_to_num" in (unjudgeable([("out", torch.tensor([1.0, -float("inf")]))]) or "")
+    with pytest.raises(Failed, match="to_dense"):
+        unjudgeable([("out", torch.eye(2).to_sparse())])
