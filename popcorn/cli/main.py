@@ -1,6 +1,7 @@
 """`popcorn`: the commands by name. Each lives in a module that is imported when it is called, so that `popcorn --help` is quick."""
 
 import importlib
+import io
 import signal
 import sys
 from typing import Annotated, Any, NamedTuple, NoReturn
@@ -88,6 +89,12 @@ class LazyGroup(TyperGroup):
             end_with(str(error), error.exit_code)
         except HarnessFailure as failure:
             end_with(f"a fault of Popcorn's own: {failure}", 50)
+        except BrokenPipeError:
+            raise  # whoever read our output has heard enough: click ends quietly
+        except OSError as error:
+            if error.filename is None:
+                raise
+            end_with(f"{error.filename}: {error.strerror}; give another path, or set POPCORN_CACHE_DIR to a folder that can be written.", 67)
         except KeyboardInterrupt:
             end_with("stopped; every process it started has ended, and what was recorded is kept.", INTERRUPTED)
 
@@ -122,6 +129,9 @@ def end_with(sentence: str, code: int) -> NoReturn:
 def run() -> None:
     """The entry point. Ctrl-C and a polite kill unwind through every `with`, so that no child process outlives this one."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without "µ" shows "?" for it
     app(prog_name="popcorn")
 
 

@@ -57,6 +57,10 @@ def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.
     model = _reasoned("Model", lambda: oracle.loaded.model(dims).to(oracle.device))
     with oracle.device:
         inputs = oracle.loaded.inputs(dims)
+    odd = _odd(inputs)
+    if odd:
+        raise Failed("invalid_reference", f"get_inputs gives a {odd}, which no other process can be handed; expected tensors, numbers, text, "
+                     "and lists, tuples and dicts of them")  # fmt: skip
     before, state = private_copy(inputs), oracle._generator_state()
     returned = _reasoned("forward", lambda: _called(model, inputs))
     outputs = tensors_of(returned)
@@ -67,7 +71,7 @@ def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.
     if not outputs:
         raise Failed(
             "invalid_reference",
-            f"its forward returns {type(returned).__name__} without a tensor; expected tensors, also in a tuple or dict",
+            f"its forward returns {type(returned).__name__}, which holds no tensor; expected one or several",
         )
     written = any(not same_values(a, b) for a, b in zip(tensors_of(inputs), tensors_of(before), strict=True))
     return inputs, outputs, written
@@ -78,6 +82,15 @@ def _moved(outputs: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
     return any(
         a.shape != b.shape or not torch.allclose(wide(a), wide(b), 1e-3, 1e-6, equal_nan=True) for a, b in zip(outputs, again, strict=False)
     )
+
+
+def _odd(tree: Any) -> str | None:
+    """The first thing among inputs that is more than values, by its type: a named tuple, a dataclass, a module."""
+    if isinstance(tree, list | dict) or type(tree) is tuple:
+        if isinstance(tree, dict) and not all(isinstance(key, str) for key in tree):
+            return "dict with keys that are no text"
+        return next((odd for item in (tree.values() if isinstance(tree, dict) else tree) if (odd := _odd(item))), None)
+    return None if tree is None or isinstance(tree, torch.Tensor | bool | int | float | str) else f"{type(tree).__name__}"[:80]
 
 
 def _called(model: Any, inputs: list[Any]) -> Any:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from popcorn.worker.failure import Failed
-from popcorn.worker.trees import same_values, unjudgeable
+from popcorn.worker.trees import overlapping, same_values, steps, unjudgeable
 
 NAN = float("nan")
 
@@ -24,3 +24,14 @@ def test_an_answer_without_finite_elements_judges_nobody_and_says_what_to_do() -
     assert "nan_to_num" in (unjudgeable([("out", torch.tensor([1.0, -float("inf")]))]) or "")
     with pytest.raises(Failed, match="to_dense"):
         unjudgeable([("out", torch.eye(2).to_sparse())])
+
+
+def test_float8_is_compared_by_its_steps() -> None:
+    values = torch.tensor([0.0, -0.0, 0.001953125, 448.0, float("nan")]).to(torch.float8_e4m3fn)
+    assert steps(values)[:2].tolist() == [0, 0] and len(set(steps(values).tolist())) == 4, "both zeros are one, NaN is no number"
+    assert steps(torch.ones(1)).dtype == torch.float32 and steps(None) is None
+
+
+def test_a_view_without_elements_shares_nothing() -> None:
+    x = torch.ones(2, 3)
+    assert overlapping((x[:, :0], x * 2), [x]) == [] and overlapping((x[:, :1],), [x]) == ["out[0]"]
