@@ -94,7 +94,9 @@ class LazyGroup(TyperGroup):
         except OSError as error:
             if error.filename is None:
                 raise
-            end_with(f"{error.filename}: {error.strerror}; give another path, or set POPCORN_CACHE_DIR to a folder that can be written.", 67)
+            end_with(
+                f"{error.filename}: {error.strerror}; give another path, or set POPCORN_CACHE_DIR to a folder that can be written.", 67
+            )
         except KeyboardInterrupt:
             end_with("stopped; every process it started has ended, and what was recorded is kept.", INTERRUPTED)
 
