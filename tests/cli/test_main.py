@@ -85,7 +85,7 @@ def test_a_cache_that_is_a_file_ends_in_one_sentence(tmp_path):
 
 
 def test_a_terminal_of_ascii_shows_what_it_can(tmp_path):
-    told = [*COMMAND, "problems", "list", "--level", "L1"]
+    told = [*COMMAND, "problems", "list", "--level", "1"]
     done = subprocess.run(told, capture_output=True, env={**environment(tmp_path), "PYTHONIOENCODING": "ascii"}, cwd=ROOT, check=False)
     assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout.isascii() and b"11?21" in done.stdout
 
