@@ -13,6 +13,7 @@ import torch
 
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.submission import adapt_submission, prepare_submission
 
 TORCH_DTYPES = {
     "float64": torch.float64, "float32": torch.float32, "tf32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16,
@@ -91,7 +92,9 @@ def import_candidate(file: CandidateFile) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["candidate"] = module  # triton and inspect look modules up by name
+    prepare_submission(file.path.read_text(encoding="utf-8", errors="replace"))
     spec.loader.exec_module(module)
+    adapt_submission(module)
     if not isinstance(getattr(module, "ModelNew", None), type):
         raise Failed("compile_error", "the candidate defines no class ModelNew")
     return module
