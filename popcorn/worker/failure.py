@@ -6,7 +6,6 @@ from typing import Any
 
 from popcorn.schema.verdict import Outcome
 
-
 _FENCED = "; a candidate may write in its working folder, in $HOME and in tempfile.gettempdir() alone"
 
 
