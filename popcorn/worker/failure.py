@@ -56,7 +56,8 @@ def _one_line(error: BaseException, candidate_file: str) -> str:
         text = " ".join(str(error).split()) or "no message"
     except Exception:  # candidate code, too
         text = "no message: its text cannot be made"
-    return f"{type(error).__name__}: {text[:600]}{where}"
+    alone = "; a candidate is one file and imports installed packages alone" if isinstance(error, ImportError) else ""
+    return f"{type(error).__name__}: {text[:600]}{where}{alone}"
 
 
 def _short_traceback(error: BaseException) -> str:
