@@ -45,10 +45,10 @@
     popcorn.chart(element, ({ css, series }) => ({
       width: "container", height: 340, data: { values },
       layer: [
-        { data: { values: [{ speedup: 1 }] }, mark: { type: "rule", strokeDash: [3, 3] }, encoding: { y, color: { value: css("--soft") } } },
-        ...(few ? [{ mark: { type: "text", dy: -14, fontSize: 11 }, encoding: { x, y, text: { field: "label" }, color: { value: css("--soft") } } }] : []),
         { data: { values: line }, mark: { type: "line", interpolate: "step-after", strokeWidth: 1.5 }, encoding: { x, y, color: { value: css("--soft") } } },
         { mark: { type: "point", filled: true, cursor: "pointer" }, encoding: { x, y, color: { field: "model", type: "nominal", title: null, scale: { range: series }, legend: { orient: "bottom", columns: 3 } }, size: { condition: { test: "datum.optimal", value: few ? 160 : 90 }, value: few ? 110 : 36 }, opacity: { condition: { test: "datum.optimal", value: 1 }, value: few ? 0.6 : 0.35 }, tooltip: [{ field: "id", title: "run" }, { field: "who", title: "model" }, { field: "problem", title: "problem" }, { field: "text", title: "speedup" }, { field: "light", title: "SOL" }] } },
+        { data: { values: [{ speedup: 1 }] }, mark: { type: "rule", strokeDash: [3, 3] }, encoding: { y, color: { value: css("--soft") } } },
+        ...(few ? [{ mark: { type: "text", dy: -14, fontSize: 11 }, encoding: { x, y, text: { field: "label" }, color: { value: css("--soft") } } }] : []),
       ],
     }), { onclick: (datum) => datum.file && location.assign(datum.file), canvas: values.length > 1500 });
   }
