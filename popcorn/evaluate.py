@@ -94,7 +94,10 @@ def _judge_and_measure(session: Session, answer: Answer, store: Store) -> None:
     try:
         timing, taken = time_candidate(session, trials)
         answer.measurement = count(session, trials, add_compiled(session, trials, timing, store))
-        told = {"timed_outputs_judged": taken.judged, "timed_calls": taken.timed_calls, "defences_passed": tuple(session.passed)}
+        told = {
+            "timed_outputs_judged": taken.judged, "timed_calls": taken.timed_calls, "defences_passed": tuple(session.passed),
+            "notes": tuple(dict.fromkeys([*answer.verdict.notes, *session.remarks])),
+        }  # fmt: skip
         answer.verdict = answer.verdict.model_copy(update=told)
     except Refused as refused:
         # it passed the trials and failed while it was timed: the later answer holds, and there is no speed

@@ -170,7 +170,9 @@ def test_an_honest_python_candidate_is_correct_timed_and_counted(judge, slower, 
     assert record.measurement.memory.peak_bytes == record.measurement.memory.output_bytes == 192 * 1024 * 4
     assert record.measurement.memory.ratio == 1 and record.measurement.launches.fusion_ratio == 1
     assert record.measurement.energy.energy_j is None and record.measurement.energy.reason
-    assert record.measurement.roofline.min_bytes == 2 * 192 * 1024 * 4 and record.measurement.roofline.sol > 0
+    roofline = record.measurement.roofline
+    # beside other work the ceiling that was measured can lie below what the kernel then reaches: no figure, and it is said
+    assert (roofline.min_bytes == 2 * 192 * 1024 * 4 and (roofline.sol or 0) > 0) or "faster than the floor" in (roofline.reason or "")
     assert record.provenance.device_lane.run_s > 0 and record.provenance.wall_s > record.provenance.device_lane.run_s
 
 

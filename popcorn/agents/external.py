@@ -119,7 +119,7 @@ def _read(path: Path, size: int) -> str:
     if size > MAX_KERNEL_BYTES:
         raise BadAgent(f"{path.name} has {size:,} bytes, at most {MAX_KERNEL_BYTES:,} are judged; write a smaller kernel.")
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadAgent(f"{path.name} is not UTF-8 (byte {error.start}); save it as UTF-8.") from None
     except OSError as error:

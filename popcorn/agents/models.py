@@ -2,12 +2,10 @@
 
 import os
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
+from popcorn.agents.rows import read_rows
 from popcorn.errors import BadAgent
 from popcorn.schema.case import Frozen
 from popcorn.schema.run import Tokens
@@ -59,8 +57,8 @@ class Row(Frozen):
 
 def models(file: str | Path | None = None) -> dict[str, Row]:
     """Name → row, the user's own over the shipped ones. Raises BadAgent."""
-    found = _read(SHIPPED)
-    return found | _read(Path(file)) if file is not None else found
+    found = read_rows(SHIPPED, Row, "models")
+    return found | read_rows(Path(file), Row, "models") if file is not None else found
 
 
 def find_model(name: str, file: str | Path | None = None) -> Row:
@@ -99,14 +97,3 @@ def open_model(row: Row) -> "Model":
         raise BadAgent(
             f"the model {row.name} ({row.provider}) cannot be opened: {said}. Export what it misses; scripted/steady needs no key."
         ) from None
-
-
-def _read(path: Path) -> dict[str, Row]:
-    try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        return {name: Row(name=name, **row) for name, row in rows.items()}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
-        raise BadAgent(f"{path} cannot be read as models ({error}); expected a table a model, as in {SHIPPED.name}.") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise BadAgent(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; see {SHIPPED.name}.") from None

@@ -1,10 +1,8 @@
 """Tiers: which tools, which budgets. Read from tiers.toml, and from a file of the user's."""
 
-import tomllib
 from pathlib import Path
 
-from pydantic import ValidationError
-
+from popcorn.agents.rows import read_rows
 from popcorn.agents.tools.registry import find_tool
 from popcorn.errors import BadAgent
 from popcorn.schema.case import Frozen
@@ -42,14 +40,7 @@ def find_tier(name: str, file: str | Path | None = None) -> Tier:
 
 
 def _read(path: Path) -> dict[str, Tier]:
-    try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        made = {name: Tier(name=name, **row) for name, row in rows.items()}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
-        raise BadAgent(f"{path} cannot be read as tiers ({error}); expected a table a tier, as in {SHIPPED.name}.") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise BadAgent(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; see {SHIPPED.name}.") from None
+    made = read_rows(path, Tier, "tiers")
     for tier in made.values():
         for tool in tier.tools:
             find_tool(tool)

@@ -103,17 +103,30 @@ def print_runs(runs: list[Run], console: Console | None = None) -> None:
     table = _table("run", "outcome", "speedup", "turns", "calls", "tokens", "cost", "wall", "ended by")
     for run in runs:
         cells = [
-            f"#{run.repeat}", run.outcome or UNKNOWN, show_ratio(run.speedup), f"{len(run.turns)}/{run.max_turns}", str(run.tool_calls),
+            f"#{run.repeat}", run.outcome or UNKNOWN, f"{show_ratio(run.speedup)}{' unfit' if unfit(run) else ''}", f"{len(run.turns)}/{run.max_turns}", str(run.tool_calls),
             f"{run.tokens.total or 0:,}", _cost(run), f"{run.wall_s or 0:.0f} s", run.ended_by or UNKNOWN,
         ]  # fmt: skip
         table.add_row(*(Text(plain(cell, 40)) for cell in cells))
     console.print()
     console.print(table, width=width)
+    if any(unfit(run) for run in runs):
+        console.print(
+            Text("unfit: the controls of that evaluation failed, so its speedup claims nothing; run it again on a quiet machine"),
+            width=width,
+        )
     for run in runs:
         if run.record_id is not None:
             console.print(Text(f"#{run.repeat}  record {run.record_id} · again: popcorn rerun {run.record_id}"), width=width)
     if len(runs) > 1:
         console.print(Text(spread(runs)), width=width)
+
+
+def unfit(run: Run) -> bool:
+    """Whether the controls of the evaluation that counts failed, as its own tool call says."""
+    told = [
+        call.data for turn in run.turns for call in turn.calls if run.record_id is not None and call.data.get("record_id") == run.record_id
+    ]
+    return any(data.get("fit") is False for data in told)
 
 
 def spread(runs: list[Run]) -> str:

@@ -105,6 +105,9 @@ def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     yield "controls", facts_of.controls(timing)
     if timing.control.fit is False:
         yield "", plain(timing.control.reason or "no reason was recorded", 200)
+    odd = facts_of.warm_above_cold(timing)
+    if odd:
+        yield "warm", odd
     yield "method", facts_of.method(timing)
 
 

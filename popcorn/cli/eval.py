@@ -73,7 +73,7 @@ def read_candidate(file: str) -> str:
     try:
         if path.stat().st_size > MAX_SOURCE_BYTES:
             raise BadCandidate(f"{file} has {path.stat().st_size:,} bytes; a kernel text may have {MAX_SOURCE_BYTES:,}: give its source.")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise BadCandidate(f"{file} is not text (UTF-8 was expected); give the kernel's source, not a compiled file.") from None
     except OSError as error:

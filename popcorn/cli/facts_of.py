@@ -6,6 +6,9 @@ from popcorn.schema.record import Record
 from popcorn.schema.verdict import Precision
 from popcorn.units import UNKNOWN, show_bytes, show_energy, show_percent, show_rate, show_ratio, show_time
 
+WARM_ABOVE = 1.25
+"""A warm time this much above the cold one is remarked on: below it lies what two blocks of one run differ by anyway."""
+
 
 def unknown(reason: str | None) -> str:
     """A dash with its reason."""
@@ -170,6 +173,18 @@ def build(record: Record) -> str:
 def host(samples: Samples) -> str:
     """What a caller pays beside the device time."""
     return f"{show_time(samples.host_time_s)} to issue a call · {show_time(samples.first_call_s)} for the first call in a process"
+
+
+def warm_above_cold(timing: Timing) -> str | None:
+    """Which sides were slower with warm caches than with cold ones, and what that says; None where none was."""
+    sides = {"candidate": timing.candidate, "eager": timing.baseline, "torch.compile": timing.compiled}
+    odd = [
+        name for name, one in sides.items()
+        if one is not None and one.time_s is not None and one.warm_time_s is not None and one.warm_time_s > WARM_ABOVE * one.time_s
+    ]  # fmt: skip
+    if not odd:
+        return None
+    return f"{' and '.join(odd)}: slower warm than cold, which caches cannot cause; each was timed in blocks of its own, and the machine differed between them"
 
 
 def method(timing: Timing) -> str:

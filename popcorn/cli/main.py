@@ -1,5 +1,6 @@
 """`popcorn`: the commands by name. Each lives in a module that is imported when it is called, so that `popcorn --help` is quick."""
 
+import errno
 import importlib
 import io
 import signal
@@ -92,6 +93,11 @@ class LazyGroup(TyperGroup):
         except BrokenPipeError:
             raise  # whoever read our output has heard enough: click ends quietly
         except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                end_with(
+                    f"the disk is full ({error.strerror}); free some, or set POPCORN_CACHE_DIR to a folder on another one. What was recorded is kept.",
+                    67,
+                )
             if error.filename is None:
                 raise
             end_with(

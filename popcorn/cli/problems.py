@@ -21,6 +21,9 @@ WIDTH = 100
 MANY = 60
 """Columns of the table, so that it fits a terminal split in two."""
 
+LEAST = 60
+"""Narrower, a table has columns of single letters: better it wraps."""
+
 app = typer.Typer(
     help="The problems: list them, show one, check that one is fit, import those of others.",
     no_args_is_help=True,
@@ -53,7 +56,7 @@ def list_command(
         sizes = " ".join(f"{name}={describe_range(dim)}" for name, dim in told.dims.items())
         table.add_row(one.id, one.name.replace("_", " "), told.domain or "", sizes, _backward(told.differentiable))
     console = Console()
-    console.width = min(console.width, WIDTH)
+    console.width = max(LEAST, min(console.width, WIDTH))
     console.print(table)
     if len(problems) > MANY:
         console.print(f"{len(problems)} problems; --variant and --level narrow it, `popcorn problems show ID` tells one.", highlight=False)

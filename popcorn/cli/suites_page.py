@@ -49,6 +49,19 @@ FOREIGN = """## Suites of others
 - A task of GPU MODE takes submissions as they are: `popcorn eval gpu_mode/vectoradd submission.py` with `custom_kernel(data)`. Where its reference
   writes into memory that it was handed, each call finds fresh memory there. Its own `check_implementation` is not run.
 - A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
+- Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench, CUDA-L1 (whose texts are candidates). What
+  has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, Sakana's archive (`module_fn`).
+- Anything else becomes a problem as two files, imported with `popcorn problems import cases FOLDER`: `reference.py` with a function `reference(x, scale)` in
+  torch, and `cases.toml` with the shapes of its arguments and the sizes of each case:
+
+      [inputs]
+      x = ["B", "D"]                              # floats; {{ shape = ["B"], dtype = "int64" }} for others
+      scale = "scalar"
+      [[cases]]
+      B = 64
+      D = 1000
+      scale = 0.5
+
 - `popcorn problems export ID FOLDER` writes a problem as definition, workloads and, with `--records`, solutions and traces.
 """
 

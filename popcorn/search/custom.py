@@ -58,7 +58,7 @@ def load_task(folder: Path) -> Task:
             f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; known are {', '.join(TaskFile.model_fields)}."
         ) from None
     kernel = _kernel(folder, file)
-    source = kernel.read_text(encoding="utf-8")
+    source = kernel.read_text(encoding="utf-8-sig")
     if file.marks and split(source) is None:
         raise BadSearch(f"{kernel} has no block between [EVOLVE_START] and [EVOLVE_END]; mark what may change, or say `marks = false`.")
     inside = folder / file.problem

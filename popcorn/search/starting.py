@@ -117,7 +117,7 @@ def read_seeds(paths: Sequence[Path]) -> tuple[str, ...]:
     found = []
     for path in paths:
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise BadSearch(f"{path} cannot be read as a kernel ({error.__class__.__name__}); give a text file.") from None
         if not text.strip() or len(text) > MAX_SOURCE_BYTES:

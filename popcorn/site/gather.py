@@ -128,6 +128,8 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
             found.searches += read_searches(source.searches, found.warnings)
         if isinstance(source.tables, Store):
             found.warnings += source.tables.warnings
+    for row in found.evaluations:
+        row["name"] = told_apart(row)
     found.evaluations.sort(key=lambda row: row["made"] or "", reverse=True)
     found.runs.sort(key=lambda one: one.run.started or "", reverse=True)
     _score(found)
@@ -147,6 +149,17 @@ def _score(found: Gathered) -> None:
         groups.setdefault((attempt.variant, attempt.level), []).append(attempt)
     best = {some[i].run for some in groups.values() for i, on in enumerate(optimal(some)) if on}
     found.runs = [dataclasses.replace(one, optimal=one.run.id in best) for one in found.runs]
+
+
+def told_apart(row: Row) -> str | None:
+    """A kernel's name; where its file is called what everybody's is, with the first digits of its text's hash."""
+    name = row["name"]
+    if name and name.rpartition(".")[0].lower() in _EVERYBODYS and row["candidate_hash"]:
+        return f"{name} {row['candidate_hash'][:6]}"
+    return name
+
+
+_EVERYBODYS = {"kernel", "submission", "candidate", "main", "model_new", "modelnew", "solution"}
 
 
 def attempt_of(one: RunRow, repeat: int = 0) -> Attempt:

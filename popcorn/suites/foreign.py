@@ -80,6 +80,8 @@ def open_foreign(problem: Problem) -> Foreign:
 
 def _positional(made: Any, target: Callable[..., Any], what: str) -> Any:
     """What a file returned, as arguments in order: a dict, or a list followed by a dict of names (`[[], {"width": 4}]`), is laid out by `target`."""
+    if isinstance(made, torch.Tensor):  # one input, not in a list
+        return [made]
     named = len(made) == 2 and isinstance(made[0], list) and isinstance(made[1], dict) if isinstance(made, list) else False
     parameters = list(inspect.signature(target).parameters.values())[1:]
     first, given = (made[0], made[1]) if named else ([], made)

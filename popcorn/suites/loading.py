@@ -1,5 +1,6 @@
 """A problem as something that can be called: model, sizes, inputs, bounds. Needs torch; runs only in a trusted process."""
 
+import contextlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -59,7 +60,7 @@ class Loaded:
 
     def inputs(self, dims: Mapping[str, int]) -> list[Any]:
         """Inputs of these sizes, under whatever generator state and default device the caller has set."""
-        with cuda_means_here():
+        with self._here():
             made = call(self.problem, "get_inputs", lambda: self.make_inputs(dims))
         return _as_list(made, "get_inputs", self.problem)
 
@@ -70,9 +71,13 @@ class Loaded:
     def model(self, dims: Mapping[str, int]) -> torch.nn.Module:
         """A new reference for these sizes, its weights drawn from the caller's generator. BadProblem when it cannot be built."""
         arguments = self.init_args(dims)
-        with cuda_means_here():
+        with self._here():
             made: torch.nn.Module = call(self.problem, "Model", lambda: self.Model(*arguments))
         return made
+
+    def _here(self) -> contextlib.AbstractContextManager[None]:
+        """What ships names no device; others may say cuda, which on a machine without GPU means the CPU."""
+        return contextlib.nullcontext() if self.problem.origin == "suite" else cuda_means_here()
 
     def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> float | None:
         """Bytes that any implementation must move: inputs and weights read once, outputs written once. `itemsize` of floating elements."""

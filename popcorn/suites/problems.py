@@ -183,10 +183,10 @@ def _read_source(path: Path, text: str) -> str:
 
 
 def _nearest(text: str) -> list[str]:
+    """Ids, all in the form `variant/L1/9_name`: whatever was meant, the name says whether it was this."""
     wanted = text.strip().lower()
-    words = {f"{one.id}_{one.name}": one for one in _shipped()}
-    by_name = [key for key in words if wanted and wanted in key.lower()][:5]
-    close = difflib.get_close_matches(wanted, list(words), n=3, cutoff=0.3) + difflib.get_close_matches(
-        wanted, [one.id for one in words.values()], n=3, cutoff=0.6
-    )
-    return list(dict.fromkeys(by_name + close))[:5]
+    named = {one.id: f"{one.id}_{one.name}" for one in _shipped()}
+    found = [name for name in named.values() if wanted and wanted in name.lower()][:5]
+    found += [named[one] for one in difflib.get_close_matches(wanted, list(named), n=3, cutoff=0.6)]
+    found += difflib.get_close_matches(wanted, list(named.values()), n=3, cutoff=0.3)
+    return list(dict.fromkeys(found))[:5]

@@ -73,6 +73,10 @@ def check_contract(source: str, language: str, python: bool | None = None, name:
     if python:
         _check_python(source, name)
     elif not re.search(r"\bpopcorn_forward\s*\(", without_comments(source)):
+        if "PYBIND11_MODULE" in source:
+            raise CompileFailed(
+                "it is an extension of torch (PYBIND11_MODULE): give it as a .py whose ModelNew calls load_inline, or define popcorn_forward."
+            )
         raise CompileFailed("it does not define popcorn_forward: include popcorn_kernel.h and define the function that it declares.")
 
 

@@ -17,7 +17,11 @@ def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store)
     if not session.request.compile_baseline:
         return timing.model_copy(update={"compiled_reason": "not asked for (--no-compile)"})
     baseline = find_baseline(session, store)
-    if baseline is None:
+    if baseline is not None:
+        session.remarks[
+            f"torch.compile's time is remembered from {baseline.provenance.made[:16].replace('T', ' ')} UTC (record {baseline.id}), against eager then"
+        ] = None
+    else:
         session.progress("torch.compile's baseline, once for this problem on this machine")
         baseline = _measure(session, trials)
         if baseline.verdict.outcome != "harness_error":

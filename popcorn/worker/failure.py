@@ -7,6 +7,7 @@ from typing import Any
 from popcorn.schema.verdict import Outcome
 
 _FENCED = "; a candidate may write in its working folder, in $HOME and in tempfile.gettempdir() alone"
+_ALONE = "; a candidate is one file and imports installed packages alone"
 
 
 class Failed(Exception):
@@ -58,7 +59,8 @@ def _one_line(error: BaseException, candidate_file: str) -> str:
         text = " ".join(str(error).split()) or "no message"
     except Exception:  # candidate code, too
         text = "no message: its text cannot be made"
-    return f"{type(error).__name__}: {text[:600]}{where}{_FENCED if isinstance(error, PermissionError) else ''}"
+    also = _FENCED if isinstance(error, PermissionError) else _ALONE if isinstance(error, ImportError) else ""
+    return f"{type(error).__name__}: {text[:600]}{where}{also}"
 
 
 def _short_traceback(error: BaseException) -> str:

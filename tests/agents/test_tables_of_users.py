@@ -21,6 +21,15 @@ def test_a_file_that_is_no_table_ends_in_one_sentence_that_names_it(tmp_path: Pa
         READERS[kind](tmp_path / "mine.toml")
 
 
+def test_an_unknown_key_is_told_with_its_table_and_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[thrifty]\nturns = 4\n")
+    with pytest.raises(BadAgent, match=r"\[thrifty\] has no key 'turns'; the nearest is 'max_turns'"):
+        tiers(tmp_path / "mine.toml")
+    (tmp_path / "mine.toml").write_text("[mine]\nconnections = 4\n")
+    with pytest.raises(BadAgent, match=r"\[mine\] lacks 'provider'"):
+        models(tmp_path / "mine.toml")
+
+
 def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_bytes(b'\xef\xbb\xbf[mine]\r\nprovider = "openai/gpt-5"\r\n')
     assert models(tmp_path / "mine.toml")["mine"].provider == "openai/gpt-5"

@@ -55,6 +55,15 @@ def test_a_transcript_is_readable_and_its_text_harmless():
     assert max(len(line) for line in text.splitlines()) <= 100
 
 
+def test_a_run_whose_controls_failed_is_called_unfit():
+    data = {"record_id": "feed", "fit": False}
+    judged = Turn(index=1, calls=(ToolCall(tool="submit_kernel", data=data),))
+    console = Console(width=100, force_terminal=False, record=True)
+    print_runs([run(record_id="feed", turns=(judged,)), run(repeat=2, record_id="beef", turns=(judged,))], console)
+    text = console.export_text()
+    assert text.count("2.00× unfit") == 1 and "its speedup claims nothing" in text
+
+
 def test_the_spread_says_what_is_known():
     assert spread([run(outcome="no_kernel", speedup=None)]) == "0 of 1 correct"
     assert "unknown_tool" in turn_line(run().turns[0])

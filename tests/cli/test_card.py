@@ -91,6 +91,13 @@ def test_an_unfit_run_says_so_in_the_first_lines():
     assert "the reference against itself gives 1.2" in text
 
 
+def test_a_side_that_is_slower_warm_than_cold_is_remarked_on():
+    timing = make_timing()
+    odd = timing.model_copy(update={"baseline": timing.baseline.model_copy(update={"warm_time_s": 2 * timing.baseline.time_s})})
+    assert "eager: slower warm than cold" in " ".join(show(make_record(measurement=Measurement(timing=odd))).split())
+    assert "slower warm" not in show(make_record())
+
+
 @pytest.mark.parametrize(("comparison", "words"), [("slower", "slower"), ("no difference", "no difference from eager that can be told")])
 def test_slower_and_equal_are_said(comparison, words):
     assert words in show(make_record(measurement=Measurement(timing=make_timing(comparison=comparison)))).split("problem")[0]

@@ -165,3 +165,8 @@ def test_ctrl_c_ends_every_process(place, how, code):
     assert alive == []
     if how == signal.SIGINT:
         assert err.splitlines()[-1].startswith("popcorn: stopped;")
+
+
+def test_a_text_saved_with_a_byte_order_mark_is_the_text(tmp_path):
+    (tmp_path / 'it\'s a "kernel".py').write_bytes(b"\xef\xbb\xbfimport torch\r\n")
+    assert read_candidate(str(tmp_path / 'it\'s a "kernel".py')) == "import torch\n"

@@ -1,5 +1,6 @@
 """The command as a whole: quick to start, mistakes in one sentence, nothing left behind."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import pytest
 
 from popcorn import __version__
 from popcorn import errors as popcorn_errors
-from popcorn.cli.main import COMMANDS
+from popcorn.cli.main import COMMANDS, app
 from popcorn.errors import PopcornError
 from popcorn.schema.verdict import EXIT_CODES
 from tests.cli.command import COMMAND, ROOT, assert_one_sentence, environment, popcorn
@@ -82,6 +83,16 @@ def test_a_closed_pipe_is_no_error(tmp_path):
 def test_a_cache_that_is_a_file_ends_in_one_sentence(tmp_path):
     (tmp_path / "cache").write_text("")
     assert_one_sentence(popcorn("bench", "view", cache=tmp_path / "cache"), 67, "Not a directory", "POPCORN_CACHE_DIR")
+
+
+def test_a_full_disk_ends_in_one_sentence(monkeypatch, capsys):
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("popcorn.cli.doctor.doctor", full)
+    with pytest.raises(SystemExit) as ended:
+        app(["doctor"], standalone_mode=False)
+    assert ended.value.code == 67 and "the disk is full" in capsys.readouterr().err
 
 
 def test_a_terminal_of_ascii_shows_what_it_can(tmp_path):

@@ -1,5 +1,6 @@
 """Finding problems: ids, prefixes, paths, and what is said when there is none."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,14 @@ def test_both_variants_and_four_levels_are_there() -> None:
 )
 def test_an_id_is_found_in_full_by_prefix_or_without_its_variant(text: str) -> None:
     assert find_problem(text).id == "popcorn/L1/29"
+
+
+@pytest.mark.parametrize("text", ["original/L1/999", "softmx", "popcorn/L1/29x"])
+def test_the_nearest_ids_are_all_told_with_their_names(text: str) -> None:
+    with pytest.raises(UnknownProblem) as caught:
+        find_problem(text)
+    told = re.search(r"nearest: ([^;]*);", str(caught.value))
+    assert told is not None and all(re.fullmatch(r"\w+/L\d/\d+_\w+", one) for one in told[1].split(", ")), str(caught.value)
 
 
 def test_the_path_of_a_shipped_problem_is_that_problem() -> None:

@@ -133,3 +133,8 @@ def test_the_parent_side_imports_without_torch():
     )
     command = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", command], check=False).returncode == 0
+
+
+def test_an_extension_of_torch_is_told_its_two_ways():
+    with pytest.raises(CompileFailed, match=r"PYBIND11_MODULE.*load_inline"):
+        check_contract("PYBIND11_MODULE(x, m) { }", "cuda", python=False)

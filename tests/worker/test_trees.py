@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from popcorn.worker.failure import Failed
+from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.trees import overlapping, same_values, steps, unjudgeable
 
 NAN = float("nan")
@@ -35,3 +35,8 @@ def test_float8_is_compared_by_its_steps() -> None:
 def test_a_view_without_elements_shares_nothing() -> None:
     x = torch.ones(2, 3)
     assert overlapping((x[:, :0], x * 2), [x]) == [] and overlapping((x[:, :1],), [x]) == ["out[0]"]
+
+
+def test_an_import_of_a_neighbour_says_that_a_candidate_is_one_file() -> None:
+    assert "a candidate is one file" in failure_of(ModuleNotFoundError("No module named 'helper'"), "a.py").reason
+    assert "one file" not in failure_of(ValueError("x"), "a.py").reason

@@ -30,21 +30,25 @@
   function front(key) {
     const [variant, level] = key.split("/");
     const values = runs.filter((row) => row.variant === variant && row.level === Number(level) && row.mode === "correct" && typeof row.speedup === "number" && typeof row.sol === "number")
-      .map((row) => ({ ...row, who: `${row.model} · ${row.tier}`, text: `${u.ratio(row.speedup)} ${u.between(u.ratio(row.speedup_low), u.ratio(row.speedup_high))}${row.fit === false ? ", unproven" : ""}`, light: u.percent(row.sol) }));
+      .map((row) => ({ ...row, who: `${row.model} · ${row.tier}`, label: `${row.problem}${row.fit === false ? ", unproven" : ""}`, text: `${u.ratio(row.speedup)} ${u.between(u.ratio(row.speedup_low), u.ratio(row.speedup_high))}${row.fit === false ? ", unproven" : ""}`, light: u.percent(row.sol) }));
     // what is unproven ranks nowhere, and the front is not drawn through it
     // the front in the plane of the chart: with energy among the signals more kernels are optimal than lie on this line
     let best = -Infinity;
     const line = values.filter((row) => row.fit !== false).sort((a, b) => b.sol - a.sol || b.speedup - a.speedup).filter((row) => row.speedup > best && (best = row.speedup));
     const element = document.getElementById("front");
     const x = { field: "sol", type: "quantitative", title: "speed of light", axis: { format: "%" }, scale: { domain: [0, 1] } };
-    const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, padding: 16 }, axis: { format: "~g", tickCount: 6 } };
+    // one or two points must not fill the axis by themselves: it always holds 1× and 2×
+    const speeds = values.map((row) => row.speedup), domain = [Math.min(1, ...speeds) / 1.2, Math.max(2, ...speeds) * 1.2], few = values.length <= 12;
+    const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, domain }, axis: { format: "~g", tickCount: 6 } };
     element.hidden = !values.length;
     if (!values.length) return;
     popcorn.chart(element, ({ css, series }) => ({
       width: "container", height: 340, data: { values },
       layer: [
         { data: { values: line }, mark: { type: "line", interpolate: "step-after", strokeWidth: 1.5 }, encoding: { x, y, color: { value: css("--soft") } } },
-        { mark: { type: "point", filled: true, cursor: "pointer" }, encoding: { x, y, color: { field: "model", type: "nominal", title: null, scale: { range: series }, legend: { orient: "bottom", columns: 3 } }, size: { condition: { test: "datum.optimal", value: 90 }, value: 36 }, opacity: { condition: { test: "datum.optimal", value: 1 }, value: 0.35 }, tooltip: [{ field: "id", title: "run" }, { field: "who", title: "model" }, { field: "problem", title: "problem" }, { field: "text", title: "speedup" }, { field: "light", title: "SOL" }] } },
+        { mark: { type: "point", filled: true, cursor: "pointer" }, encoding: { x, y, color: { field: "model", type: "nominal", title: null, scale: { range: series }, legend: { orient: "bottom", columns: 3 } }, size: { condition: { test: "datum.optimal", value: few ? 160 : 90 }, value: few ? 110 : 36 }, opacity: { condition: { test: "datum.optimal", value: 1 }, value: few ? 0.6 : 0.35 }, tooltip: [{ field: "id", title: "run" }, { field: "who", title: "model" }, { field: "problem", title: "problem" }, { field: "text", title: "speedup" }, { field: "light", title: "SOL" }] } },
+        { data: { values: [{ speedup: 1 }] }, mark: { type: "rule", strokeDash: [3, 3] }, encoding: { y, color: { value: css("--soft") } } },
+        ...(few ? [{ mark: { type: "text", dy: -14, fontSize: 11 }, encoding: { x, y, text: { field: "label" }, color: { value: css("--soft") } } }] : []),
       ],
     }), { onclick: (datum) => datum.file && location.assign(datum.file), canvas: values.length > 1500 });
   }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from popcorn.errors import BadProblem, MissingFile
 from popcorn.suites.importing import custom_task, flashinfer, gpu_mode, kernelbench, plain_cases, robust_kbench
 from popcorn.suites.importing.found import Found
+from popcorn.suites.importing.strangers import why_not
 
 
 class Format(NamedTuple):
@@ -40,6 +41,9 @@ def read_folder(folder: Path, wanted: str = "auto") -> tuple[str, list[Found]]:
     if name == "auto":
         name = next((one for one, format in FORMATS.items() if format.looks_like(folder)), "")
         if not name:
+            reason = why_not(folder)
+            if reason:
+                raise BadProblem(f"{folder} {reason}")
             known = "; ".join(f"{one}: {format.summary}" for one, format in FORMATS.items())
             raise BadProblem(f"{folder} looks like none of the known formats ({known})")
     if name not in FORMATS:

@@ -65,6 +65,21 @@ def test_a_folder_of_nothing_and_an_unknown_format_name_what_is_known(tmp_path: 
         read_folder(tmp_path / "nothing")
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "reason"),
+    [
+        ("data/cuda.jsonl", '{"task_id": "CUDA/0", "prompt": "Write"}\n', "ComputeEval.*without a reference"),
+        ("h100.json", '[{"level_id": 1, "custom_code": "class ModelNew"}]', r"CUDA-L1.*popcorn eval original/L1/2 FILE"),
+        ("h100/1/2/custom_code.py", "class ModelNew:\n    pass\n", "CUDA-L1"),
+        ("torchbench.txt", "Operator: aten.add.Tensor\ncnt: 3, ()\n", "BackendBench.*cases.toml"),
+        ("data/T/add.py", "def add(a):\n    return a\n" + "#" * 120 + "\ndef test_add():\n    add(1)\n", "TritonBench.*cases.toml"),
+    ],
+)
+def test_a_benchmark_that_cannot_be_imported_is_named_with_the_reason(tmp_path: Path, file: str, text: str, reason: str) -> None:
+    with pytest.raises(BadProblem, match=reason):
+        read_folder(write(tmp_path, {file: text}))
+
+
 def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     inside = write(tmp_path / "suite", {"level1/1_a.py": samples.SOFTMAX})
     write(tmp_path / "elsewhere", {"2_b.py": samples.SOFTMAX})

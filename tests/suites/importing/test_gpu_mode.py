@@ -75,6 +75,7 @@ def test_a_task_is_its_cases_with_fresh_seeds_and_fresh_memory_for_results(tmp_p
     (data,) = loaded.inputs(sizes)
     (other,) = loaded.inputs(sizes)
     assert [tuple(t.shape) for t in data] == [(8, 8)] * 3 and not torch.equal(data[0], other[0])
+    assert not data[2].any(), "memory for results holds nothing"
     data[2].fill_(7)
     answer = loaded.model(sizes)(data)
     assert torch.equal(answer, data[0] + 1) and bool((data[2] == 7).all()), "the reference leaves its inputs alone"

@@ -117,3 +117,8 @@ def test_a_tests_fixture_serves_as_get_inputs(tmp_path: Path) -> None:
     namespace: dict[str, Any] = {}
     exec(one.source, namespace)
     assert torch.equal(namespace["Model"]()(*namespace["get_inputs"]()), torch.ones(5))
+
+
+def test_one_tensor_that_is_no_list_is_one_input(tmp_path: Path) -> None:
+    (made,) = opened(tmp_path, "width=1, scale=1", "[]", "torch.ones(2, 3)").inputs({})
+    assert made.shape == (2, 3)
