@@ -11,7 +11,7 @@ from popcorn.verify.defences.clock import FIRM, PRESENT_STEP_S, SLACK, STEP_S, b
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
 from popcorn.worker.disputed import settle_dispute
-from popcorn.worker.judging import OUT_OF_FORM, judge_results
+from popcorn.worker.judging import OUT_OF_FORM, hold_results
 from popcorn.worker.presence import Absent, fetch
 from popcorn.worker.session import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
@@ -62,6 +62,17 @@ def check_batch(launch: "Launch") -> None:
         settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, calls)) - batch_slack_s(overhead_s, calls, step_s))
 
 
+def next_questions(launch: "Launch") -> list[dict[str, Any]]:
+    """What the next batch of this launch will be asked, for the oracle alone."""
+    return _questions(launch, launch.batches_made + 1, _calls(launch))
+
+
+def _questions(launch: "Launch", number: int, calls: int) -> list[dict[str, Any]]:
+    session = launch.session
+    labels = ("launch", launch.index, "batch", number)
+    return [session.question(session.opened["nominal"], *labels, one) for one in range(calls)]
+
+
 def _calls(launch: "Launch") -> int:
     """About 20 ms of the reference's calls, as far as memory allows."""
     each = launch.trials.last["input_bytes"] + 2 * launch.trials.last["output_bytes"] + 1
@@ -87,10 +98,10 @@ def _prepare(launch: "Launch", calls: int) -> _Contents:
     _attach(launch, {**launch.sets, **room})
     while True:
         launch.batches_made += 1
-        labels = ("launch", launch.index, "batch", launch.batches_made)
-        questions = [session.question(session.opened["nominal"], *labels, one) for one in range(calls)]
+        questions = _questions(launch, launch.batches_made, calls)
+        keep = [] if session.bench.cuda else launch.draw(calls, "batch", launch.batches_made)
         census, began = launch.census(), time.monotonic()
-        places = {**session.ask(oracle, {"do": "contents", "questions": questions, "stack": stay}), **room, "stay": stay}
+        places = {**session.ask(oracle, {"do": "contents", "questions": questions, "stack": stay, "keep": keep}), **room, "stay": stay}
         launch.count_processor_time(BASELINE, census, time.monotonic() - began)  # nobody may watch them come
         if not _attach(launch, places):
             return _Contents(questions, places)
@@ -128,7 +139,7 @@ def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) 
         take = _present if contents.places["stay"] else _handed_over
         trees = take(launch, reply, contents, chosen)
         launch.taken.timed_calls += calls
-        judge_results(session, launch.trials, launch.taken, [contents.questions[i] for i in chosen], trees)
+        hold_results(session, launch.trials, launch.taken, [contents.questions[i] for i in chosen], trees)
     return wall_s / calls
 
 

@@ -9,12 +9,13 @@ from popcorn.verify.defences.flags import remarks
 from popcorn.verify.judge import FLOORS, unfit, worst
 from popcorn.worker.held_out import draw_dims, hidden
 from popcorn.worker.session import Refused, Session, Stage
-from popcorn.worker.taken import Taken
+from popcorn.worker.taken import HELD_BYTES, Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
 _MOST_TRIALS = 24
 _SIZES = {"any": "other sizes", "open": "other sizes", "held_out": "held-out sizes"}
+_TIMED = "the output of a timed call is wrong: "
 OUT_OF_FORM = "the candidate's process answered out of form"
 
 
@@ -197,26 +198,37 @@ def _verdict(
     )
 
 
-def judge_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
-    """Judge results of timed calls; Refused when one is wrong."""
+def hold_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
+    """Results of timed calls, copied as they are now while their process is stopped: to be judged when nothing is timed."""
     assert session.oracle is not None
-    where = "the output of a timed call is wrong: "
-    check_form(session, trees, "timing", where)
+    check_form(session, trees, "timing", _TIMED)
     if len(trees) != len(questions):
         raise Refused("runtime_error", OUT_OF_FORM, "timing")
-    message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
-    judged = session.ask(session.oracle, {**message, "conditioning": False})["judged"]
-    for position, item in enumerate(judged):
+    session.ask(session.oracle, {"do": "hold", "questions": questions, "trees": trees})
+    taken.held += len(questions)
+    if taken.held * trials.last["output_bytes"] > HELD_BYTES["cuda" if session.bench.cuda else "cpu"]:
+        judge_held(session, trials, taken)
+
+
+def judge_held(session: Session, trials: Trials, taken: Taken) -> None:
+    """Judge what is held; Refused when one is wrong."""
+    if not taken.held:
+        return
+    taken.held, oracle = 0, session.oracle
+    assert oracle is not None
+    message = {"do": "judge_held", "floor": trials.floor}
+    for position, item in enumerate(session.ask(oracle, {**message, "at": None, "conditioning": False})["judged"]):
         if item["unfit"]:
             continue
         probe = Trials(trials.floor)
         try:
-            settle(session, item, probe, "timed", "timing", where)
+            settle(session, item, probe, "timed", "timing", _TIMED)
         except Refused as refused:
             if refused.outcome != "wrong_values":
                 raise
             # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
-            single = {**message, "questions": [questions[position]], "trees": [trees[position]], "conditioning": True}
-            settle(session, session.ask(session.oracle, single)["judged"][0], probe, "timed", "timing", where)
+            again = session.ask(oracle, {**message, "at": [position], "conditioning": True})["judged"][0]
+            settle(session, again, probe, "timed", "timing", _TIMED)
         taken.judged += probe.judged
+    session.ask(oracle, {"do": "let_go"})
     session.passed["timed_outputs"] = None

@@ -90,7 +90,7 @@ def test_without_value_kinds_missing_tails_are_right(bench: Bench, store: Store,
 
 def test_without_timed_outputs_work_is_skipped_where_it_is_timed(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (comparing, batch, row):
-        monkeypatch.setattr(module, "judge_results", lambda *_: None)
+        monkeypatch.setattr(module, "hold_results", lambda *_: None)
     gets_away(judged("phase_by_count", bench, store))
 
 
