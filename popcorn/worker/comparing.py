@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from popcorn.measure.steadiness import Watch
-from popcorn.measure.timing import SHORT_S, WINDOW_S
-from popcorn.measure.turns import Plan, Turns, take_turns
+from popcorn.measure.turns import Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
 from popcorn.verify.defences.clock import SLACK
 from popcorn.worker.batch import check_batch, next_questions
 from popcorn.worker.census import Census
 from popcorn.worker.judging import Trials, construct, hold_results, judge_held, settle, told
 from popcorn.worker.nursery import Child
+from popcorn.worker.planning import pace_of, plan_of
 from popcorn.worker.row import check_row
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import (
@@ -27,7 +27,6 @@ from popcorn.worker.taken import (
     CONTROL,
     HELD_BYTES,
     JUDGED_SHARE,
-    MEMORY,
     PLANT,
     PLANTED,
     Pace,
@@ -37,7 +36,6 @@ from popcorn.worker.taken import (
 )  # fmt: skip
 
 WARM_S = {"cpu": 0.02, "cuda": 0.2}
-_MAX_PER_WINDOW = 128
 _WARM_LOOKS = 8
 
 
@@ -65,7 +63,8 @@ class Launch:
             trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False})
             self.children = {side: child.result() for side, child in zip(started, opened, strict=True)}
             session.between.settle()  # before anybody takes memory: the last launch has given its own back
-            list(pool.map(lambda side: self._fill(side, trial, question), started))
+            with self._drawing(self._ahead(-2) if timed else []):
+                list(pool.map(lambda side: self._fill(side, trial, question), started))
         if PLANTED in sides:
             self.children[PLANTED] = self.children[CONTROL]
         if not timed:
@@ -138,10 +137,17 @@ class Launch:
         self.questions = self._questions(block)
         keep = [] if session.bench.cuda else self.draw(self.pace.calls, block)
         self.sets = session.ask(_oracle(session), {"do": "contents", "questions": self.questions, "keep": keep})
-        ahead = self._ahead(block)
-        drawn = session.between.run(lambda: session.ask(_oracle(session), {"do": "draw_ahead", "questions": ahead})) if ahead else None
-        try:
+        with self._drawing(self._ahead(block)):
             self._take()
+
+    @contextmanager
+    def _drawing(self, questions: list[dict[str, Any]]) -> Iterator[None]:
+        """Meanwhile the oracle draws the inputs of these questions."""
+        session, drawn = self.session, None
+        if questions:
+            drawn = session.between.run(lambda: session.ask(_oracle(session), {"do": "draw_ahead", "questions": questions}))
+        try:
+            yield
         finally:
             if drawn is not None:
                 drawn.result()
@@ -151,7 +157,7 @@ class Launch:
         return [self.session.question(nominal, "launch", self.index, block, call) for call in range(self.pace.calls)]
 
     def _ahead(self, block: int) -> list[dict[str, Any]]:
-        """Whose inputs the oracle draws while the sides copy those of this block; nobody's on a GPU, which draws at once."""
+        """What is asked after this block, for the oracle alone; nothing on a GPU, which draws at once."""
         if self.session.bench.cuda or not self.pace.once_s:
             return []
         last = block + 1 >= self.taken.blocks
@@ -286,6 +292,9 @@ def construct_reference(session: Session, child: Child, trial: dict[str, Any], q
 
 def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
     """The whole comparison. Raises Refused when the candidate fails or cheats on the way."""
+    if session.candidate is not None:
+        session.let_go(session.candidate)  # the process of the trials: every launch has its own
+        session.candidate = None
     sides = [BASELINE, CANDIDATE, *([CONTROL, PLANTED] if session.request.control else [])]
     turns, taken, pace = _compare(session, trials, sides)
     return timing_of(session, turns, taken, trials.first_call_s, pace, CANDIDATE), taken
@@ -318,7 +327,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
     taken = Taken()
     pace = _find_pace(session, trials, taken, sides[:2])
     taken.warm.clear()
-    plan = _plan(session, pace, len(sides))
+    plan = plan_of(session, pace, len(sides))
     taken.blocks, taken.plant = plan.blocks, plant
 
     @contextmanager
@@ -356,30 +365,7 @@ def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str])
     cuda = session.bench.cuda
     cold = warm if cuda else {side: max(warm[side], cold_s) for side, cold_s in first.look_cold().items()}
     first.close()
-    slow, fast = max(cold.values()), min(cold.values())
-    per_window = 1 if cuda else max(1, min(_MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
-    windows = 10 if cuda else 2 if fast > 2 * WINDOW_S else 3
-    each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
-    room = MEMORY["cuda" if cuda else "cpu"]
-    while windows > 1 and windows * per_window * each > room:
-        windows -= 1
-    while per_window > 1 and windows * per_window * each > room:
-        per_window //= 2
-    if slow > 0.25:
-        windows = 1
-    return Pace(per_window, windows, warm[BASELINE], cuda and min(warm.values()) < SHORT_S)
-
-
-def _plan(session: Session, pace: Pace, sides: int) -> Plan:
-    """At least 20 blocks of each side in all, fewer only where that would take over twice the budget.
-
-    A fresh launch costs a tenth of a second on a CPU, where processes differ more: five launches there, three on a GPU.
-    """
-    rounds, blocks = (3, 8) if session.bench.cuda else (5, 4)
-    block_s = pace.once_s * pace.calls
-    while blocks > 2 and rounds * blocks * sides * block_s > 2 * session.request.budget_s:
-        blocks -= 2
-    return Plan(min_rounds=rounds, max_rounds=2 * rounds + 2, blocks=blocks, budget_s=session.request.budget_s)
+    return pace_of(session, trials, cold, warm)
 
 
 def _checked_samples(session: Session, samples: Any, most: int) -> list[float]:

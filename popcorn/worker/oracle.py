@@ -31,7 +31,7 @@ from popcorn.worker.trees import (
     shape_of,
     storage_bytes,
 )
-from popcorn.worker.truth import Question, Truth
+from popcorn.worker.truth import Question, Tried, Truth
 
 _SLACK = 1 << 20
 _FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
@@ -52,6 +52,7 @@ class Oracle(Maker):
         self._truth_dtype: torch.dtype = torch.float64
         self._truth_reason: str | None = None
         self._dtypes: dict[str, torch.dtype] = {}
+        self._ahead: Tried | None = None
 
     def do_open(self, message: dict) -> dict:
         """Load the problem; say what it declares."""
@@ -106,9 +107,56 @@ class Oracle(Maker):
         """Make one trial: inputs and weights to the inbox, truth and reference kept here (a timed launch needs no truth).
         `unfit` says why it cannot decide anything."""
         question = Question(**message["question"])
-        from popcorn.worker.examining import RANDOM, draws_for_itself
-
         self.held.inputs.clear()  # the last launch's
+        if message["truth"] and self._ahead is not None and self._ahead.question == question:
+            made, self._ahead = self._ahead, None
+        else:
+            made = self._try(question, message["truth"])
+        self.current = made.truth or self.current
+        inputs, init_args, model, reference, cotangents = made.inputs, made.init_args, made.model, made.reference, made.cotangents
+        state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
+        self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))
+        self.outbox = self._grown(self.outbox, "out", 2 * size_of([leaf for _, leaf in reference]))
+        assert self.inbox is not None and self.outbox is not None
+        self.inbox.reset()
+        packed = {"inputs": pack(inputs, self.inbox), "cotangents": pack(cotangents, self.inbox), "differentiable": made.differentiable}
+        packed_args, packed_state = pack(plain_sizes(init_args), self.inbox), pack(state, self.inbox)
+        self._synchronize()
+        forward_only = [leaf for path, leaf in reference if not path.startswith("out['grad']")]
+        return {
+            "unfit": made.unfit,
+            "set": packed,
+            "init_args": packed_args,
+            "state": packed_state,
+            "output_specs": [[list(t.shape), str(t.dtype).removeprefix("torch.")] for t in forward_only if isinstance(t, torch.Tensor)],
+            "parameter_names": [name for name, _ in model.named_parameters()] if isinstance(model, torch.nn.Module) else [],
+            "expected": [[path, shape_of(leaf), dtype_of(leaf)] for path, leaf in reference],
+            "aliases": self._aliases(reference, inputs),
+            "inbox": self.inbox.address,
+            "outbox": self.outbox.address,
+            "reference_s": made.reference_s,
+            "input_bytes": sum(t.numel() * t.element_size() for t in tensors_of(inputs)),
+            # an incoming gradient that is handed through takes no memory of its own
+            "output_storage_bytes": storage_bytes([(path, leaf) for path, leaf in reference if not overlapping(leaf, cotangents)]),
+            "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
+            "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
+            "truth_reason": self._truth_reason,
+        }
+
+    def do_trial_ahead(self, message: dict) -> dict:
+        """Make a trial that comes next, while the candidate is busy with this one; `trial` then only hands it over. What goes wrong, goes wrong there
+        again."""
+        current = self.current
+        try:
+            self._ahead = self._try(Question(**message["question"]), True)
+        except Exception:  # one sentence for it is enough, and that is `trial`'s
+            self._ahead = None
+        finally:
+            self.current = current
+        return {}
+
+    def _try(self, question: Question, truth: bool) -> Tried:
+        from popcorn.worker.examining import RANDOM, draws_for_itself
 
         started = time.perf_counter()
         try:
@@ -119,43 +167,16 @@ class Oracle(Maker):
             raise
         except Exception as error:
             raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
-        reference_s = time.perf_counter() - started
+        tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, time.perf_counter() - started)
         self._dtypes = {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
-        unfit = None
         if has_nonfinite(reference):
-            unfit = "the reference itself gives NaN or infinity"
+            tried.unfit = "the reference itself gives NaN or infinity"
         elif self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
             raise Failed("invalid_reference", RANDOM)
-        elif message["truth"]:
-            unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
-        state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
-        self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))
-        self.outbox = self._grown(self.outbox, "out", 2 * size_of([leaf for _, leaf in reference]))
-        assert self.inbox is not None and self.outbox is not None
-        self.inbox.reset()
-        packed = {"inputs": pack(inputs, self.inbox), "cotangents": pack(cotangents, self.inbox), "differentiable": differentiable}
-        packed_args, packed_state = pack(plain_sizes(init_args), self.inbox), pack(state, self.inbox)
-        self._synchronize()
-        forward_only = [leaf for path, leaf in reference if not path.startswith("out['grad']")]
-        return {
-            "unfit": unfit,
-            "set": packed,
-            "init_args": packed_args,
-            "state": packed_state,
-            "output_specs": [[list(t.shape), str(t.dtype).removeprefix("torch.")] for t in forward_only if isinstance(t, torch.Tensor)],
-            "parameter_names": [name for name, _ in model.named_parameters()] if isinstance(model, torch.nn.Module) else [],
-            "expected": [[path, shape_of(leaf), dtype_of(leaf)] for path, leaf in reference],
-            "aliases": self._aliases(reference, inputs),
-            "inbox": self.inbox.address,
-            "outbox": self.outbox.address,
-            "reference_s": reference_s,
-            "input_bytes": sum(t.numel() * t.element_size() for t in tensors_of(inputs)),
-            # an incoming gradient that is handed through takes no memory of its own
-            "output_storage_bytes": storage_bytes([(path, leaf) for path, leaf in reference if not overlapping(leaf, cotangents)]),
-            "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
-            "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
-            "truth_reason": self._truth_reason,
-        }
+        elif truth:
+            tried.unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
+            tried.truth = self.current
+        return tried
 
     def do_contents(self, message: dict) -> dict:
         """Fresh input sets for one timed block, one after another in the inbox; as one tensor for each input where `stack` asks for it. Those in
