@@ -218,6 +218,7 @@ class Oracle(Maker):
         assert self.outbox is not None
         for item, tree in zip(message["questions"], message["trees"], strict=True):
             self.held.hold(Question(**item), tree, self.outbox)
+        self._synchronize()  # the copies are made before anybody writes there again
         return {}
 
     def do_judge_held(self, message: dict) -> dict:
