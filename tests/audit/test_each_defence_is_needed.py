@@ -99,13 +99,16 @@ def test_without_rest_work_is_done_after_the_answer(bench: Bench, store: Store, 
     with switched_off("idle"), switched_off("cores"), switched_off("clock"):
         assert not judged("late_batch", bench, store).record.verdict.correct
         monkeypatch.setattr(nursery.Child, "_signal", lambda self, which: None)
-        fetch = batch.fetch
 
-        def later(*arguments: Any) -> Any:
-            time.sleep(0.3)  # who works on has this long, where a stopped process has none
-            return fetch(*arguments)
+        def later(act: Callable[..., Any]) -> Callable[..., Any]:
+            def acting(*arguments: Any) -> Any:
+                time.sleep(0.3)  # who works on has this long, where a stopped process has none
+                return act(*arguments)
 
-        monkeypatch.setattr(batch, "fetch", later)
+            return acting
+
+        monkeypatch.setattr(batch, "fetch", later(batch.fetch))
+        monkeypatch.setattr(row, "hold_results", later(row.hold_results))
         gets_away(judged("late_batch", bench, store))
 
 
