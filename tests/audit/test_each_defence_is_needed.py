@@ -17,7 +17,7 @@ from popcorn.errors import HarnessFailure
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.verify.defences.registry import NAMES, switched_off
-from popcorn.worker import batch, comparing, judging, nursery, row, session
+from popcorn.worker import batch, comparing, judging, nursery, planning, row, session
 from popcorn.worker import bench as bench_module
 from popcorn.worker.bench import Bench
 from popcorn.worker.session import Session
@@ -166,7 +166,7 @@ def test_without_limits_nothing_ends_a_hang(bench: Bench, store: Store, monkeypa
 
 def test_without_the_speed_of_light_a_false_clock_is_believed(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Bench, "cache_bytes", 64 << 10)  # so that a small problem counts as one that no cache holds
-    monkeypatch.setattr(comparing, "_MAX_PER_WINDOW", 2)  # a claim of a microsecond asks for many calls
+    monkeypatch.setattr(planning, "MAX_PER_WINDOW", 2)  # a claim of a microsecond asks for many calls
     with switched_off("clock"):
         assert judged("patched_block", bench, store).record.verdict.violations[0].defence == "speed_of_light"
         with switched_off("speed_of_light"):
