@@ -8,6 +8,18 @@ import pytest
 from popcorn.worker.bench import Bench
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without `-m`, tests that need a GPU are skipped where there is none, with that reason; `-m gpu` insists."""
+    for_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if config.option.markexpr or not for_gpu:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in for_gpu:
+            item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU, and there is none; `pytest -m gpu` insists"))
+
+
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory) -> Iterator[Bench]:
     before = os.environ.get("POPCORN_CACHE_DIR")

@@ -1,6 +1,7 @@
 """Models by name, from models.toml: provider, endpoint, key, price, effort, connections. Imports no Inspect until a model is made."""
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,15 +95,17 @@ def open_model(row: Row) -> "Model":
         key = "none" if row.key is None and row.provider.startswith("openai-api/") else None
         return get_model(row.provider, base_url=row.endpoint, api_key=key, config=config, memoize=False)
     except Exception as error:  # a provider's missing package or key, in the provider's own words
-        said = " ".join(str(error).split())[:300]
-        raise BadAgent(f"the model {row.name} ({row.provider}) cannot be opened: {said}") from None
+        said = " ".join(re.sub(r"\[/?[a-z ]+\]|^ERROR: ", "", str(error)).split())[:300].rstrip(".")
+        raise BadAgent(
+            f"the model {row.name} ({row.provider}) cannot be opened: {said}. Export what it misses; scripted/steady needs no key."
+        ) from None
 
 
 def _read(path: Path) -> dict[str, Row]:
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8"))
+        rows = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         return {name: Row(name=name, **row) for name, row in rows.items()}
-    except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
         raise BadAgent(f"{path} cannot be read as models ({error}); expected a table a model, as in {SHIPPED.name}.") from None
     except ValidationError as error:
         first = error.errors()[0]

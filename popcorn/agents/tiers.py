@@ -43,9 +43,9 @@ def find_tier(name: str, file: str | Path | None = None) -> Tier:
 
 def _read(path: Path) -> dict[str, Tier]:
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8"))
+        rows = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         made = {name: Tier(name=name, **row) for name, row in rows.items()}
-    except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
         raise BadAgent(f"{path} cannot be read as tiers ({error}); expected a table a tier, as in {SHIPPED.name}.") from None
     except ValidationError as error:
         first = error.errors()[0]

@@ -1,6 +1,7 @@
 """`popcorn`: the commands by name. Each lives in a module that is imported when it is called, so that `popcorn --help` is quick."""
 
 import importlib
+import io
 import signal
 import sys
 from typing import Annotated, Any, NamedTuple, NoReturn
@@ -33,7 +34,7 @@ COMMANDS = {
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
     "problems": Command("popcorn.cli.problems", "app", "The problems: list, show, check, import."),
     "ranks": Command("popcorn.cli.ranks", "run_ranks_command", "Judge and time a kernel that communicates."),
-    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list them, show one, explain a choice."),
+    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list, show, explain a choice, begin one."),
     "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge what is known."),
     "sweep": Command("popcorn.cli.sweep", "app", "Sweeps: agents over problems, implementations over cases."),
     "campaign": Command("popcorn.cli.campaign", "app", "Sweeps one after the other, detached, under a time budget."),
@@ -88,6 +89,14 @@ class LazyGroup(TyperGroup):
             end_with(str(error), error.exit_code)
         except HarnessFailure as failure:
             end_with(f"a fault of Popcorn's own: {failure}", 50)
+        except BrokenPipeError:
+            raise  # whoever read our output has heard enough: click ends quietly
+        except OSError as error:
+            if error.filename is None:
+                raise
+            end_with(
+                f"{error.filename}: {error.strerror}; give another path, or set POPCORN_CACHE_DIR to a folder that can be written.", 67
+            )
         except KeyboardInterrupt:
             end_with("stopped; every process it started has ended, and what was recorded is kept.", INTERRUPTED)
 
@@ -122,6 +131,9 @@ def end_with(sentence: str, code: int) -> NoReturn:
 def run() -> None:
     """The entry point. Ctrl-C and a polite kill unwind through every `with`, so that no child process outlives this one."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without "µ" shows "?" for it
     app(prog_name="popcorn")
 
 

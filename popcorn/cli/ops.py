@@ -17,11 +17,15 @@ def show_ops(
     layout: Annotated[str, typer.Option(help="Its layout: contiguous, transposed, sliced or expanded.")] = "contiguous",
     backward: Annotated[bool, typer.Option("--backward", help="With gradients.")] = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    new: Annotated[str | None, typer.Option(help="Name of an op to begin: its folder, with a reference and C++ that work.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
-    """The library's ops: list them, show one, explain a choice."""
+    """The library's ops: list, show, explain a choice, begin one."""
     from popcorn.ops.registry import find_op, list_ops
 
+    if new is not None:
+        _begin(new)
+        return
     if json:
         _print_json([find_op(name) for name in ([op] if op else list_ops())])
         return
@@ -42,6 +46,20 @@ def show_ops(
         raise typer.BadParameter(f"{op} has the sizes {', '.join(found.signature.dims)}; give each as NAME=NUMBER", param_hint="--explain")
     call = Call({n: int(v) for n, v in given.items()}, dtype, device, found.signature.scalars, layout, backward)  # type: ignore[arg-type]
     typer.echo(str(CHOOSER.explain(found, call)))
+
+
+def _begin(name: str) -> None:
+    from pathlib import Path
+
+    from popcorn.ops.starting import start_op
+
+    told = ("signature, least bytes, flops, cases", "what is right", "how it is called", "forward and backward")
+    files = start_op(name)
+    here = Path.cwd()
+    shown = [str(file.relative_to(here)) if file.is_relative_to(here) else str(file) for file in files]
+    for file, what in zip(shown, told, strict=True):
+        typer.echo(f"{file:{max(map(len, shown))}}  {what}")
+    typer.echo(f"next: pytest tests/ops -k {name} · popcorn bench fill {name} --limit 2 · popcorn bench view {name} · docs/adding.md")
 
 
 def _signature(op: "Op") -> str:

@@ -46,6 +46,9 @@ FOREIGN = """## Suites of others
   says at how many seeds it fails by itself. Integer inputs stay integers.
 - What runs has an id (`kernelbench/L1/23`) for `eval`, `problems list --suite`, `show` and `check`. A suite's version is the hash of its texts:
   `kernelbench@3fa9c2/L1/23` names an older one, and a record keeps the hash of the text it was judged by.
+- A task of GPU MODE takes submissions as they are: `popcorn eval gpu_mode/vectoradd submission.py` with `custom_kernel(data)`. Where its reference
+  writes into memory that it was handed, each call finds fresh memory there. Its own `check_implementation` is not run.
+- A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
 - `popcorn problems export ID FOLDER` writes a problem as definition, workloads and, with `--records`, solutions and traces.
 """
 

@@ -12,6 +12,7 @@ from typing import Literal
 from popcorn.devices.specs import Spec
 from popcorn.schema.machine import Machine
 from popcorn.schema.measurement import Bound, Counters, Kernel, Roofline, SolSource
+from popcorn.units import show_time
 
 LATENCY_S = 5e-6
 """Device time below which a call is bound by latency whatever it does: launches and waves, not bytes or operations."""
@@ -140,7 +141,7 @@ def _from_model(
         return None, f"neither a measured nor a datasheet ceiling is known for {precision} on this device"
     sol = floor_s / time_s if time_s > 0 else float("inf")
     if sol > 1:
-        return None, f"faster than the floor of {floor_s:.3g} s: {sol:.3g} × the speed of light for the declared work"
+        return None, f"faster than the floor of {show_time(floor_s)}: {sol:.3g} × the speed of light for the declared work"
     missing = [what for what, amount, ceiling in (("bandwidth", min_bytes, bandwidth), (f"{precision} flop rate", flops, peak))
                if amount and ceiling.value is None]  # fmt: skip
     return sol, f"the floor leaves out an unknown ceiling: {missing[0]}" if missing else None

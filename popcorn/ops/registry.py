@@ -358,11 +358,13 @@ def _load(owner: Op, path: Path, ours: bool = True) -> Implementation:
             module = _import(owner, path, ours)
     except Exception as error:
         # a file of the user's that does not load costs its own implementation and nothing else, and so does a package of other people
-        if ours and package is None and not isinstance(error, ImportError):
+        # a name that ours lacks is a slip in the file; what is not installed is a refusal
+        if ours and package is None and (not isinstance(error, ImportError) or (error.name or "").startswith("popcorn")):
             raise
         refusal = Rejected(f"{path.name} does not load: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
         if ours:
-            refusal = missing(package or TOOLS.get(name, Package(name, "", f"pip install {name}")), error)
+            lacking = (getattr(error, "name", None) or name).partition(".")[0]
+            refusal = missing(package or TOOLS.get(name, Package(lacking, "", f"pip install {lacking}")), error)
     if refusal is not None:
         answer: Answer = refusal
         return Implementation(name, name, None, lambda call: answer, source, hash_text(source))

@@ -140,11 +140,22 @@ def refresh_table(store: Store) -> Path:
     stamp = path.with_suffix(".stamp")
     files = sorted(store.folder.glob("*/*.jsonl"))
     seen = json.dumps([SCHEMA_VERSION, *([file.name, file.stat().st_size] for file in files)])
-    if not path.exists() or not stamp.exists() or stamp.read_text(encoding="utf-8") != seen:
+    if not _whole(path) or not stamp.exists() or stamp.read_text(encoding="utf-8", errors="replace") != seen:
         _write_store(store, sum(file.stat().st_size for file in files), path)
         # lines appended meanwhile make the sizes differ at the next look
         stamp.write_text(seen, encoding="utf-8")
     return path
+
+
+def _whole(path: Path) -> bool:
+    """Whether a file begins and ends as Parquet does: one that a full disk cut off is made again."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(4)
+            file.seek(-4, 2)
+            return begins == file.read(4) == b"PAR1"
+    except OSError:
+        return False
 
 
 def _write_store(store: Store, size: int, path: Path) -> None:

@@ -49,8 +49,8 @@ def load_task(folder: Path) -> Task:
     """Read it. Raises BadSearch naming what is missing or not understood."""
     path = folder / "task.toml"
     try:
-        file = TaskFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {})
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        file = TaskFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadSearch(f"{path} cannot be read: {error}; see docs/search.md for what a task is.") from None
     except ValidationError as error:
         first = error.errors()[0]

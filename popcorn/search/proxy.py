@@ -51,8 +51,8 @@ def read_configs(path: Path | None) -> dict[str, dict[str, Any]]:
     if path is None:
         return DEFAULTS
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadSearch(f"{path} cannot be read: {error}; expected a table of a plan's fields for each model name.") from None
     for name, fields in found.items():
         plan_of(name, fields, "problem", "c", ())

@@ -1,15 +1,18 @@
 """A problem as something that can be called: model, sizes, inputs, bounds. Needs torch; runs only in a trusted process."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+import popcorn.suites.beside  # noqa: F401 (imported texts ask for it behind the fence, where no file of ours can be opened)
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import Facts, read_facts
 from popcorn.suites.foreign import open_foreign
+from popcorn.suites.here import CUDA_HERE, cuda_means_here
 from popcorn.suites.jitter import Dim, Size, corners, draw_dims
 from popcorn.suites.modules import call, call_with_sizes, execute
 from popcorn.suites.problems import Problem
@@ -56,7 +59,8 @@ class Loaded:
 
     def inputs(self, dims: Mapping[str, int]) -> list[Any]:
         """Inputs of these sizes, under whatever generator state and default device the caller has set."""
-        made = call(self.problem, "get_inputs", lambda: self.make_inputs(dims))
+        with cuda_means_here():
+            made = call(self.problem, "get_inputs", lambda: self.make_inputs(dims))
         return _as_list(made, "get_inputs", self.problem)
 
     def init_args(self, dims: Mapping[str, int]) -> list[Any]:
@@ -66,7 +70,8 @@ class Loaded:
     def model(self, dims: Mapping[str, int]) -> torch.nn.Module:
         """A new reference for these sizes, its weights drawn from the caller's generator. BadProblem when it cannot be built."""
         arguments = self.init_args(dims)
-        made: torch.nn.Module = call(self.problem, "Model", lambda: self.Model(*arguments))
+        with cuda_means_here():
+            made: torch.nn.Module = call(self.problem, "Model", lambda: self.Model(*arguments))
         return made
 
     def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> float | None:
@@ -130,6 +135,8 @@ def _load_foreign(problem: Problem, facts: Facts, size: Size) -> Loaded:
     remarks = list(foreign.remarks)
     if size == "cpu":
         remarks.append("the file names no size for machines without GPU; it runs at its own sizes")
+        if re.search(r"\bcuda\b", problem.source):
+            remarks.append(CUDA_HERE)
     return Loaded(
         problem=problem,
         Model=_model(foreign.module, problem),

@@ -66,8 +66,8 @@ class Campaign(Strict):
 def read_campaign(path: Path) -> Campaign:
     """Raises BadSweep."""
     try:
-        return Campaign.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        return Campaign.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadSweep(f"{path} cannot be read as a campaign ({error}); see sweeps/campaign.toml.") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

@@ -149,7 +149,7 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     if here in above or len(above) >= MAX_DEPTH:
         raise BadSweep(f"{path} extends itself, by {' → '.join(one.name for one in (*above, here))}; take one `extends` out.")
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         said = getattr(error, "strerror", None) or str(error)
         raise BadSweep(f"{path} cannot be read as a sweep ({said}); expected a TOML file such as sweeps/smoke.toml.") from None

@@ -14,6 +14,8 @@ NATIVE_SUFFIXES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu":
 SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu", "sycl": ".sycl"}
 """What a native file of a language is called. A `.cpp` file that includes SYCL's header is SYCL, too."""
 MAX_SOURCE_BYTES = 2_000_000
+SUBMISSION = "custom_kernel"
+"""Function that a submission to GPU MODE's leaderboards defines in place of ModelNew."""
 
 _PYTHON_ORDER = ("cuda", "cute", "tilelang", "triton", "cpp", "torch")
 _NEXT_STEP = "use .py (torch, triton, tilelang, cute, cuda, cpp), .c, .cpp, .cu or .sycl"
@@ -118,7 +120,7 @@ def _check_python(source: str, name: str) -> None:
         raise CompileFailed(f"line {error.lineno}: {error.msg}", (found,)) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise CompileFailed(f"Python cannot parse it: {type(error).__name__}: {error}"[:500]) from None
-    if not any(_defines(statement, "ModelNew") for statement in _module_statements(tree)):
+    if not any(_defines(statement, name) for statement in _module_statements(tree) for name in ("ModelNew", SUBMISSION)):
         raise CompileFailed("it does not define the class ModelNew(nn.Module) at the top of the module.")
 
 
@@ -137,7 +139,7 @@ def _module_statements(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _defines(statement: ast.stmt, name: str) -> bool:
-    if isinstance(statement, ast.ClassDef):
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
         return statement.name == name
     if isinstance(statement, ast.Assign):
         return any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)

@@ -19,6 +19,10 @@ def private_caches(folder: Path | str, candidate_hash: str) -> dict[str, str]:
         "CUTE_DSL_CACHE_DIR": "cute",
         "CUDA_CACHE_PATH": "cuda",
     }
+    own.mkdir(parents=True, exist_ok=True)
+    own.chmod(0o700)
     for name in names.values():
-        (own / name).mkdir(parents=True, exist_ok=True)
+        if (own / name).is_symlink() or (own / name).is_file():  # the candidate may write here, and may have put anything in its place
+            (own / name).unlink()
+        (own / name).mkdir(exist_ok=True)
     return {variable: str(own / name) for variable, name in names.items()}

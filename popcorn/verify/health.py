@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from popcorn.verify.compare import compare, rms
+from popcorn.verify.compare import all_finite, compare, rms
 from popcorn.verify.judge import judge_values
 
 NEGLIGIBLE = 1e-3
@@ -80,4 +80,4 @@ def flat_axes(truth: list[tuple[str, Any]]) -> list[str]:
 def nonfinite(answer: list[tuple[str, Any]]) -> list[str]:
     """Outputs with NaN or infinity."""
     floating = [(path, t) for path, t in answer if isinstance(t, torch.Tensor) and t.is_floating_point()]
-    return [path for path, t in floating if not bool(torch.isfinite(t).all())]
+    return [path for path, t in floating if not all_finite(t)]

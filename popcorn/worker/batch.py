@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from popcorn.verify.defences.clock import FIRM, PRESENT_STEP_S, SLACK, STEP_S, batch_slack_s
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
+from popcorn.worker.choosing import WAYS, draw_choice
 from popcorn.worker.disputed import settle_dispute
 from popcorn.worker.judging import OUT_OF_FORM, hold_results
 from popcorn.worker.presence import Absent, fetch
+from popcorn.worker.presence import asked as asked_of
 from popcorn.worker.session import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 _BATCHES = 6
 """Most batches of either side that the parent times before it asks in pairs; one where the clocks agree."""
 _MOST_IN_BATCH = 1000
+_CHAINED = 500
+"""Calls of a batch of short ones, in which each answer chooses the next question."""
+_SHORT_S = 1e-4
+"""Calls of the reference below it are short: what is asked around them may be longer than they are."""
 
 
 def check_batch(launch: "Launch") -> None:
@@ -29,9 +35,12 @@ def check_batch(launch: "Launch") -> None:
     lie in the outbox, or on a CPU in the memory of the process, where the parent reads them. What this costs beyond the calls is measured on
     the reference's side, which reads as much and hands over as much.
 
-    It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it.
+    It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it. Where calls are
+    short each answer chooses the next question (worker/choosing.py), so that nobody answers all of them in one stroke.
     """
-    claimed_s, own_s, calls = launch.recorded_s(CANDIDATE), launch.recorded_s(BASELINE), _calls(launch)
+    claimed_s, own_s, choice = launch.recorded_s(CANDIDATE), launch.recorded_s(BASELINE), _choice(launch)
+    sets = _sets(launch, choice is not None)
+    calls = sets // WAYS if choice else sets
     mine_s = overhead_s = math.inf
     slack, step_s = (FIRM, PRESENT_STEP_S) if _stays(launch) else (SLACK, STEP_S)
     reference: tuple[float, float] | None = None
@@ -41,7 +50,7 @@ def check_batch(launch: "Launch") -> None:
 
     for attempt in range(_BATCHES):
         # the quickest of several on either side: whatever disturbs a batch makes it longer
-        contents = _prepare(launch, calls)
+        contents = _prepare(launch, sets, choice)
         mine_s = min(mine_s, _batch(launch, CANDIDATE, contents))
         overhead_s = min(overhead_s, _batch(launch, BASELINE, contents, call=False))
         launch.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
@@ -59,24 +68,36 @@ def check_batch(launch: "Launch") -> None:
         colder = max(1.0, (reference[0] - overhead_s) / own_s)
         launch.lengthen(CANDIDATE, (mine_s - overhead_s) / colder, slack)
     else:
-        settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, calls)) - batch_slack_s(overhead_s, calls, step_s))
+        settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, sets, choice)) - batch_slack_s(overhead_s, calls, step_s))
 
 
 def next_questions(launch: "Launch") -> list[dict[str, Any]]:
     """What the next batch of this launch will be asked, for the oracle alone."""
-    return _questions(launch, launch.batches_made + 1, _calls(launch))
+    return _questions(launch, launch.batches_made + 1, _sets(launch, _choice(launch) is not None))
 
 
-def _questions(launch: "Launch", number: int, calls: int) -> list[dict[str, Any]]:
+def _questions(launch: "Launch", number: int, sets: int) -> list[dict[str, Any]]:
     session = launch.session
     labels = ("launch", launch.index, "batch", number)
-    return [session.question(session.opened["nominal"], *labels, one) for one in range(calls)]
+    return [session.question(session.opened["nominal"], *labels, one) for one in range(sets)]
 
 
-def _calls(launch: "Launch") -> int:
-    """About 20 ms of the reference's calls, as far as memory allows."""
+def _choice(launch: "Launch") -> dict[str, Any] | None:
+    """What decides the next question, where calls are short, inputs can be stacked and results stay; None else."""
+    if launch.pace.once_s >= _SHORT_S or not _stays(launch) or launch.session.gradient:
+        return None
+    expected = launch.trials.last["expected"]
+    known = {errors.output: errors.scale for errors in reversed(launch.trials.errors) if errors.scale}
+    seed = launch.session.question({}, "choice", launch.index)["seed"]
+    return draw_choice(expected, [known.get(path) for path, _, _ in expected], launch.trials.floor, seed)
+
+
+def _sets(launch: "Launch", chained: bool) -> int:
+    """Input sets of about 20 ms of the reference's calls, as far as memory allows."""
     each = launch.trials.last["input_bytes"] + 2 * launch.trials.last["output_bytes"] + 1
     room = MEMORY["cuda" if launch.session.bench.cuda else "cpu"] // 2 // each
+    if chained:
+        return max(1, min(_CHAINED, room // WAYS)) * WAYS
     return max(2, min(_MOST_IN_BATCH, room, math.ceil(0.02 / max(launch.pace.once_s, 1e-6))))
 
 
@@ -86,25 +107,38 @@ class _Contents:
 
     questions: list[dict[str, Any]]
     places: dict[str, Any]
+    early_s: float
+    """Processor seconds of the candidate's tree while they were made, when nobody may work on them."""
+
+    @property
+    def choice(self) -> dict[str, Any] | None:
+        return self.places.get("choice")
+
+    @property
+    def calls(self) -> int:
+        """Calls that are made on them."""
+        return len(self.questions) // WAYS if self.choice else len(self.questions)
 
 
-def _prepare(launch: "Launch", calls: int) -> _Contents:
+def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None) -> _Contents:
     """Contents that were never asked for before, in buffers that both sides have open."""
     session, oracle = launch.session, launch.session.oracle
     assert oracle is not None
     stay = _stays(launch)
-    handed = math.ceil(JUDGED_SHARE * calls) if stay else calls
+    handed = math.ceil(JUDGED_SHARE * sets) if stay else sets
     room = session.ask(oracle, {"do": "room", "bytes": handed * (2 * launch.trials.last["output_bytes"] + 4096)})
     _attach(launch, {**launch.sets, **room})
     while True:
         launch.batches_made += 1
-        questions = _questions(launch, launch.batches_made, calls)
-        keep = [] if session.bench.cuda else launch.draw(calls, "batch", launch.batches_made)
+        questions = _questions(launch, launch.batches_made, sets)
+        # which sets will be judged is known where no answer chooses them
+        keep = [] if session.bench.cuda or choice else launch.draw(sets, "batch", launch.batches_made)
         census, began = launch.census(), time.monotonic()
         places = {**session.ask(oracle, {"do": "contents", "questions": questions, "stack": stay, "keep": keep}), **room, "stay": stay}
+        early_s = census.cpu_s() if census is not None and not session.bench.cuda else 0.0
         launch.count_processor_time(BASELINE, census, time.monotonic() - began)  # nobody may watch them come
         if not _attach(launch, places):
-            return _Contents(questions, places)
+            return _Contents(questions, {**places, "choice": choice if "stack" in places else None}, early_s)
 
 
 def _attach(launch: "Launch", places: dict[str, Any]) -> bool:
@@ -124,7 +158,7 @@ def _attach(launch: "Launch", places: dict[str, Any]) -> bool:
 
 def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) -> float:
     """Seconds a call by the parent's clock; on the reference's side without the calls. The outputs of a candidate's batch are judged, at least one in ten."""
-    session, child, calls = launch.session, launch.children[side], len(contents.questions)
+    session, child, calls = launch.session, launch.children[side], contents.calls
     ask = launch.ask_candidate if side == CANDIDATE else session.ask
     message = {"do": "batch", "call": call, **contents.places, "forward_seed": contents.questions[0]["forward_seed"]}
     waiting, began = Census(child.pid), time.monotonic()
@@ -135,11 +169,14 @@ def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) 
         # work in a process that left the tree has none here
         wall_s = max(1e-9, wall_s - waiting.waited_s())
     if side == CANDIDATE:
+        answered_s = waiting.cpu_s()
         chosen = launch.draw(calls, "batch", launch.batches_made)
-        take = _present if contents.places["stay"] else _handed_over
-        trees = take(launch, reply, contents, chosen)
+        asked, trees = _present(launch, reply, contents, chosen) if contents.places["stay"] else _handed_over(reply, contents, chosen)
+        if not session.bench.cuda:
+            # what its processes worked while the contents came, and after the answer until its results were read, is the batch's own
+            wall_s += contents.early_s + max(0.0, waiting.cpu_s() - answered_s)
         launch.taken.timed_calls += calls
-        hold_results(session, launch.trials, launch.taken, [contents.questions[i] for i in chosen], trees)
+        hold_results(session, launch.trials, launch.taken, [contents.questions[i] for i in asked], trees)
     return wall_s / calls
 
 
@@ -148,25 +185,26 @@ def _stays(launch: "Launch") -> bool:
     return launch.children[CANDIDATE].readable and all(shape is not None for _, shape, _ in launch.trials.last["expected"])
 
 
-def _present(launch: "Launch", reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> list[Any]:
-    """The chosen results, read out of the candidate's memory now, while it is stopped. Refused where one is not there."""
+def _present(launch: "Launch", reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> tuple[list[int], list[Any]]:
+    """Which questions the chosen results answer, and these, read out of the candidate's memory now, while it is stopped. Refused where one is not there."""
     places, outbox = reply.get("places"), contents.places["outbox"]
-    if not isinstance(places, list) or len(places) != len(contents.questions):
+    if not isinstance(places, list) or len(places) != contents.calls:
         raise Refused("runtime_error", OUT_OF_FORM, "timing")
-    trees, used = [], 0
+    pid, trees, used = launch.children[CANDIDATE].pid, [], 0
     with Path(outbox["path"]).open("r+b") as file:
         try:
             for index in chosen:
-                tree, used = fetch(launch.children[CANDIDATE].pid, reply, index, file.fileno(), outbox["bytes"], used)
+                tree, used = fetch(pid, reply, index, file.fileno(), outbox["bytes"], used)
                 trees.append(tree)
+            asked = asked_of(pid, reply, contents.choice, contents.calls) if contents.choice else list(range(contents.calls))
         except Absent as absent:
             raise Refused("cheated", f"a result is not there when its call has been answered: {absent}", "timing", "resting") from None
-    return trees
+    return [asked[index] for index in chosen], trees
 
 
-def _handed_over(launch: "Launch", reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> list[Any]:
+def _handed_over(reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> tuple[list[int], list[Any]]:
     """The chosen results among all that were handed over."""
     trees = reply.get("trees")
     if not isinstance(trees, list) or len(trees) != len(contents.questions):
         raise Refused("runtime_error", OUT_OF_FORM, "timing")
-    return [trees[i] for i in chosen]
+    return chosen, [trees[i] for i in chosen]

@@ -1,7 +1,6 @@
 """Bench: what one device on this machine offers an evaluation: a zygote, a build lane, a device lane, caches, the machine's facts."""
 
 import os
-import shutil
 import tempfile
 import threading
 from pathlib import Path
@@ -16,6 +15,7 @@ from popcorn.toolchain.triton_cache import private_caches
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 from popcorn.worker.presence import readable
+from popcorn.worker.tidying import remove_tree
 
 _SHARED_MEMORY = Path("/dev/shm")
 _DEFAULT_CACHE_BYTES = 32 << 20
@@ -26,7 +26,7 @@ def sweep(place: Path) -> None:
     for folder in place.glob("popcorn-*-*"):
         owner = folder.name.split("-")[1]
         if owner.isdecimal() and folder.is_dir() and not Path(f"/proc/{owner}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
 
 class BenchClosed(Exception):
@@ -143,7 +143,7 @@ class Bench:
         self.build_lane.close()
         self.device_lane.close()
         for folder in (self.folder, self.disk):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
     def __enter__(self) -> "Bench":
         return self

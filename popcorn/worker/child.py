@@ -16,6 +16,7 @@ from popcorn.errors import PopcornError
 from popcorn.worker import sandbox
 from popcorn.worker.failure import Failed
 from popcorn.worker.oracle import Oracle
+from popcorn.worker.semaphores import give_locks
 from popcorn.worker.side import Side
 from popcorn.worker.wire import Channel, Closed
 
@@ -52,6 +53,8 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
         torch.empty(1, device=device)  # the driver opens what it needs before any fence closes
     if role == "candidate":
         side = server = Side(role, device, message["cache_bytes"], folder)
+        _cap_threads(message["threads"])
+        give_locks()
         missing = _close_sandbox(message, folder)
         from popcorn.toolchain.inline import intercept
 
@@ -75,6 +78,7 @@ def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:
 def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
     """The zygote has imported everything the candidate's harness needs; from here on only its own folder can be written."""
     sandbox.show_memory()
+    sandbox.go_first()
     own_pages = Path(f"/proc/{os.getpid()}/clear_refs")  # resets this process's own high-water mark of memory
     sandbox.limit_resources(message["memory_bytes"], _MAX_FILE_BYTES, _tasks() + _MORE_PROCESSES)
     readable = [*sandbox.public_paths(), *(Path(path) for path in message["readable"])]
@@ -84,6 +88,16 @@ def _close_sandbox(message: dict[str, Any], folder: Path) -> list[str]:
         filled=[Path(path) for path in message["filled"]],
         fence_services=not message["device"].startswith("cuda"),  # a driver may have to reach its own service
     )
+
+
+def _cap_threads(most: int) -> None:
+    """Honest files ask for as many threads as the machine has. Both sides are pinned to the same cores: a larger team would only wait for itself."""
+    given = torch.set_num_threads
+
+    def set_num_threads(nthreads: int) -> None:
+        given(min(nthreads, most) if type(nthreads) is int else nthreads)
+
+    torch.set_num_threads = set_num_threads
 
 
 def _tasks() -> int:

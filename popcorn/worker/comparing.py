@@ -12,6 +12,7 @@ import numpy as np
 from popcorn.measure.steadiness import Watch
 from popcorn.measure.turns import Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
+from popcorn.units import show_time
 from popcorn.verify.defences.clock import SLACK
 from popcorn.worker.batch import check_batch, next_questions
 from popcorn.worker.census import Census
@@ -251,7 +252,7 @@ class Launch:
             for samples in self.recorded.get(side, []):
                 samples[:] = [sample * factor for sample in samples]
             self.cold[side] = [sample * factor for sample in self.cold[side]]
-            text = f"{recorded_s:.3g} s a call were claimed in a launch, and {least_s:.3g} s count, by the parent's clock"
+            text = f"{show_time(recorded_s)} a call were claimed in a launch, and {show_time(least_s)} count, by the parent's clock"
             self.taken.doubts.append("on this busy machine the parent's clock cannot confirm a time: " + text)
 
     def time_alone(self) -> None:

@@ -8,6 +8,7 @@ from popcorn.verify.health import Check, flat_axes, nonfinite, passes, trivial_a
 from popcorn.worker.mailbox import tensors_of
 from popcorn.worker.pacing import LIMIT, Pace, pace_of
 from popcorn.worker.reading import product_flops, weight_bytes
+from popcorn.worker.trees import steps
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -75,7 +76,8 @@ class _Known:
         self.truth = oracle.current.truth if oracle.current is not None else []
 
     def answer(self, model: Any, inputs: list[Any]) -> list[tuple[str, Any]]:
-        return self.oracle._answer(model, inputs, [], self.flags, self.question, self.oracle.precision)
+        answer = self.oracle._answer(model, inputs, [], self.flags, self.question, self.oracle.precision)
+        return [(path, steps(leaf)) for path, leaf in answer]
 
     def accepts(self, answer: list[tuple[str, Any]]) -> bool:
         shapes = [getattr(leaf, "shape", None) for _, leaf in answer] == [getattr(leaf, "shape", None) for _, leaf in self.truth]

@@ -106,19 +106,41 @@ def _one_trial(
     session: Session, trials: Trials, question: dict[str, Any], nominal: bool, where: str, coming: dict[str, Any] | None
 ) -> None:  # fmt: skip
     """Raises Refused when the candidate does not pass. `coming` is made meanwhile."""
-    oracle, candidate, stage = session.oracle, session.candidate, "correctness"
+    oracle, candidate = session.oracle, session.candidate
     assert oracle is not None and candidate is not None
     trial = session.ask(oracle, {"do": "trial", "question": question, "truth": True})
     if nominal:
         trials.last = trial
     if trial["unfit"]:
         if nominal:
-            raise Refused("invalid_reference", f"with ordinary inputs {trial['unfit']}", stage)
+            raise Refused("invalid_reference", f"with ordinary inputs {trial['unfit']}", "correctness")
         trials.left_out.append(f"{question['distribution']}: {trial['unfit']}")
         return
+    copied = construct(session, candidate, trial, question, "load")
+    shown = len(trials.errors)
+    try:
+        _run_once(session, trials, question, trial, nominal, where, coming)
+    except Refused as refused:
+        if not (nominal and copied and session.copies and refused.outcome in ("wrong_values", "nonfinite")):
+            raise
+        # weights of the reference's names and shapes that mean something else, scaled or transposed: as they were made under its seed
+        session.copies, beside = False, trials.errors[shown:]
+        del trials.errors[shown:]
+        construct(session, candidate, trial, question, "load")
+        try:
+            _run_once(session, trials, question, trial, nominal, where, coming)
+        except Refused:
+            trials.errors[shown:] = beside
+            raise refused from None
+
+
+def _run_once(
+    session: Session, trials: Trials, question: dict[str, Any], trial: dict[str, Any], nominal: bool, where: str, coming: dict[str, Any] | None
+) -> None:  # fmt: skip
+    oracle, candidate, stage = session.oracle, session.candidate, "correctness"
+    assert oracle is not None and candidate is not None
     ahead = session.between.run(lambda: session.ask(oracle, {"do": "trial_ahead", "question": coming})) if coming else None
     try:
-        construct(session, candidate, trial, question, "load")
         session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
         run = {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}
         ran = session.ask_candidate(candidate, run, stage, None if trials.passed else session.request.first_call_s)
@@ -153,14 +175,15 @@ def check_form(session: Session, trees: Any, stage: Any, where: str) -> None:
             raise Refused("wrong_shape", f"{where}an output is {large}: larger than everything that was expected", stage, "structure")
 
 
-def construct(session: Session, child: Any, trial: dict[str, Any], question: dict[str, Any], stage: str) -> None:
-    """A fresh model in a candidate's child."""
+def construct(session: Session, child: Any, trial: dict[str, Any], question: dict[str, Any], stage: str) -> bool:
+    """A fresh model in a candidate's child; whether it says that weights of its own were overwritten with the reference's."""
     message = {
         "do": "construct", "precision": session.request.precision, "gradient": session.gradient, "inbox": trial["inbox"],
         "init_args": trial["init_args"], "state": trial["state"], "init_seed": question["init_seed"],
         "output_specs": trial["output_specs"], "parameter_names": trial["parameter_names"] if session.gradient else [],
+        "copies": session.copies,
     }  # fmt: skip
-    session.ask_candidate(child, message, stage)
+    return session.ask_candidate(child, message, stage).get("copied") is True
 
 
 def settle(session: Session, judged: dict[str, Any], trials: Trials, what: str, stage: Any, where: str) -> None:

@@ -10,7 +10,7 @@ from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Held
 from popcorn.worker.mailbox import leaves, tensors_of
 from popcorn.worker.subject import TORCH_DTYPES, Subject, load_reference, seed_all
-from popcorn.worker.trees import replace_tensors, to_device
+from popcorn.worker.trees import overlapping, replace_tensors, to_device
 from popcorn.worker.truth import Question
 
 
@@ -26,6 +26,8 @@ class Maker:
         self.held = Held()
         self.drew = False
         """Whether the last answer moved torch's generator."""
+        self.views: list[str] = []
+        """Where the last answer was a view of an input."""
         self._cotangent_specs: dict[str, list[tuple[torch.Size, torch.dtype]]] = {}
 
     def _inputs(self, question: Question) -> list[Any]:
@@ -84,6 +86,7 @@ class Maker:
         finally:
             torch.set_default_dtype(before)
         self.drew = not torch.equal(state, self._generator_state())
+        self.views = overlapping(result, fresh)
         return [(path, leaf.detach() if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in leaves(result, "out")]
 
     def _generator_state(self) -> torch.Tensor:

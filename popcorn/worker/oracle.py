@@ -29,7 +29,9 @@ from popcorn.worker.trees import (
     overlapping,
     plain_sizes,
     shape_of,
+    steps,
     storage_bytes,
+    unjudgeable,
 )
 from popcorn.worker.truth import Question, Tried, Truth
 
@@ -131,7 +133,7 @@ class Oracle(Maker):
             "output_specs": [[list(t.shape), str(t.dtype).removeprefix("torch.")] for t in forward_only if isinstance(t, torch.Tensor)],
             "parameter_names": [name for name, _ in model.named_parameters()] if isinstance(model, torch.nn.Module) else [],
             "expected": [[path, shape_of(leaf), dtype_of(leaf)] for path, leaf in reference],
-            "aliases": self._aliases(reference, inputs),
+            "aliases": made.views,  # where the reference returns a view of an input, a candidate may do the same
             "inbox": self.inbox.address,
             "outbox": self.outbox.address,
             "reference_s": made.reference_s,
@@ -167,13 +169,12 @@ class Oracle(Maker):
             raise
         except Exception as error:
             raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
-        tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, time.perf_counter() - started)
-        self._dtypes = {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
-        if has_nonfinite(reference):
-            tried.unfit = "the reference itself gives NaN or infinity"
-        elif self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
+        views, self._dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
+        reference_s = time.perf_counter() - started
+        tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))
+        if tried.unfit is None and self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
             raise Failed("invalid_reference", RANDOM)
-        elif truth:
+        if tried.unfit is None and truth:
             tried.unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
             tried.truth = self.current
         return tried
@@ -266,6 +267,7 @@ class Oracle(Maker):
                 continue
             second = again.get(path)
             second = second if isinstance(second, torch.Tensor) and second.shape == mine.shape and second.dtype == mine.dtype else None
+            mine, second, reference = steps(mine), steps(second), steps(reference)
             errors = None if figures else limit_errors(path, mine, second, truth, floor)
             if errors is None:
                 if self.current.condition is not None:
@@ -311,6 +313,7 @@ class Oracle(Maker):
             return "the reference runs in no wider type"
         if has_nonfinite(wide):
             return "the truth is NaN or infinite"
+        wide = [(path, steps(leaf)) for path, leaf in wide]
         form = [(path, leaf.to(self._dtypes.get(path, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in wide]
         self.current = Truth(wide, reference or form, known=reference is not None)
         if conditioning and self._truth_dtype == torch.float64:
@@ -355,7 +358,7 @@ class Oracle(Maker):
         """The truth of inputs that differ by `way` times their rounding, in a direction that the seed alone decides."""
         generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x0DD)
         nudged = nudge(cast(inputs, torch.float64), way * _EPSILON[self.precision], generator)
-        return dict(self._wide(question, init_args, nudged, cotangents, differentiable))
+        return {path: steps(leaf) for path, leaf in self._wide(question, init_args, nudged, cotangents, differentiable)}
 
     def _wide(
         self, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool],
@@ -366,10 +369,6 @@ class Oracle(Maker):
         model = copy.deepcopy(model).to(dtype) if isinstance(model, torch.nn.Module) else model
         wide_cotangents = [t.to(dtype) for t in cotangents]
         return self._answer(model, cast(inputs, dtype), wide_cotangents, differentiable, question, str(dtype).removeprefix("torch."))
-
-    def _aliases(self, reference: list[tuple[str, Any]], inputs: list[Any]) -> list[str]:
-        """Paths of outputs that the reference itself returns as views of an input: there a candidate may do the same."""
-        return [path for path, leaf in reference if overlapping(leaf, inputs)]
 
     def _grown(self, buffer: Buffer | None, name: str, size: int) -> Buffer:
         if buffer is not None and buffer.size >= size:

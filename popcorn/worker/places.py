@@ -1,9 +1,11 @@
 """Where results lie in this process's memory, said as briefly as possible: for a batch whose results stay where they are. Needs torch."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from popcorn.worker.choosing import WAYS, places_of, read_here, way
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import is_sequence
 
@@ -18,6 +20,23 @@ class Places:
         self._forms: dict[Any, int] = {}
         self._rows: list[list[int]] = []
         self._tree: Any = None
+
+    def fill(self, slots: list[Any], answer: Callable[[Any], Any], choice: dict[str, Any] | None) -> None:
+        """The results of all slots; with a `choice`, of one in every few, which the result before has chosen."""
+        if choice is None:
+            for slot in slots:
+                self.add(answer(slot))
+            return
+        offsets: dict[int, Any] = {}
+        chosen = 0
+        for first in range(0, len(slots) - WAYS + 1, WAYS):
+            self.add(answer(slots[first + chosen]))
+            form, address = (*self._rows[-1][2 * choice["tensor"] :], -1, 0)[:2]
+            if form not in offsets:
+                dtype, shape, stride = self.told()["forms"][form] if form >= 0 else ("", [], [])
+                offsets[form] = places_of(choice, dtype, shape, stride)
+            there = offsets[form]
+            chosen = way(read_here(choice, address, there), choice["unit"]) if there else 0
 
     def add(self, result: Any) -> None:
         """One more result. Raises Failed where it has another form than the first."""

@@ -8,6 +8,8 @@ import ctypes
 import os
 from typing import Any
 
+from popcorn.worker import choosing
+
 ITEM_BYTES = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "complex64": 8, "complex128": 16,
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
@@ -73,6 +75,21 @@ def fetch(pid: int, told: dict[str, Any], index: int, outbox: int, size: int, us
             used = start + span
         return _filled(told["tree"], specs, 0), used
     except (KeyError, IndexError, TypeError, ValueError, RecursionError, ctypes.ArgumentError, OverflowError) as error:
+        raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
+
+
+def asked(pid: int, told: dict[str, Any], choice: dict[str, Any], calls: int) -> list[int]:
+    """Which input sets a chain of `calls` calls was asked, from the results that chose them. Raises Absent as `fetch` does."""
+    chosen, found, size = 0, [], choosing.item_bytes(choice)
+    try:
+        for call in range(calls):
+            found.append(call * choosing.WAYS + chosen)
+            form, address = (*told["places"][call][2 * choice["tensor"] :], -1, 0)[:2]
+            places = choosing.places_of(choice, *told["forms"][form]) if form >= 0 else None
+            values = [[choosing.from_bytes(choice, read_memory(pid, address + place, size)) for place in bit] for bit in places or []]
+            chosen = choosing.way(values, choice["unit"])
+        return found
+    except (KeyError, IndexError, TypeError, ValueError, ctypes.ArgumentError, OverflowError) as error:
         raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
 
 

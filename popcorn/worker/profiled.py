@@ -30,7 +30,7 @@ def prepare(session: "Session") -> tuple[Path, dict[str, str]]:
     job = {
         "candidate": str(candidate), "language": session.request.language, "library": str(session.built.path) if session.built.path else None,
         "builds": str(session.bench.builds.folder), "precision": session.request.precision, "gradient": session.gradient,
-        "init_seed": question["init_seed"], "trial": trial, "answers": session.answers,
+        "init_seed": question["init_seed"], "trial": trial, "copies": session.copies, "answers": session.answers,
         "private": str(session.bench.cache / "private" / session.private),
     }  # fmt: skip
     (folder / "job.json").write_text(json.dumps(job))
@@ -73,7 +73,7 @@ def main(folder: Path) -> None:
     specs = [(tuple(shape), DTYPES[dtype]) for shape, dtype in trial["output_specs"]]
     subject = load_candidate(
         module, file, unpack(trial["init_args"], inbox), job["init_seed"], job["precision"], device, job["gradient"],
-        unpack(trial["state"], inbox), trial["parameter_names"] if job["gradient"] else [], specs,
+        unpack(trial["state"], inbox), trial["parameter_names"] if job["gradient"] else [], specs, job["copies"],
     )  # fmt: skip
     inputs = unpack(trial["set"]["inputs"], inbox)
     for tensor, wanted in zip(tensors_of(inputs), trial["set"]["differentiable"], strict=True):

@@ -8,6 +8,7 @@ Does not hold back: using the GPU beyond its turn, reading the machine's public 
 `enter` returns what it could not get, so that `doctor` and the record can say so.
 """
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -61,6 +62,12 @@ def hide_memory() -> None:
 def show_memory() -> None:
     """Undo `hide_memory` for a child that must read its own /proc/self."""
     _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+
+
+def go_first() -> None:
+    """Where the machine runs out of memory the kernel ends this process and what it forks, rather than those that judge it."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def limit_resources(memory_bytes: int | None, file_bytes: int, processes: int) -> None:

@@ -4,7 +4,6 @@ comparing.py beside it."""
 import contextlib
 import json
 import secrets
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +26,11 @@ from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPasse
 from popcorn.worker.ranks import world_of
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit, derive, draw_secret
+from popcorn.worker.tidying import remove_tree
 
 Stage = str
+_MAY_BUILD = ("construct", "run", "first")
+"""Commands beside the import in which a candidate may ask for a build: some build in their constructor or at their first call. Nothing of it is timed."""
 _MOST_BUILDS = 1000
 """Builds of one candidate that a record tells of."""
 
@@ -79,6 +81,8 @@ class Session:
         for name in ("in", "out"):
             (self.shared / name).mkdir(mode=0o700)
         self.gradient = request.gradient == "grad"
+        self.copies = True
+        """Whether weights of the reference's names get its values; False once a candidate was right only with those that it made itself."""
         self.built: BuildResult | None = None
         self.builds: list[Build] = []
         self.building_s = 0.0
@@ -249,6 +253,7 @@ class Session:
         self, child: Child, message: dict[str, Any], stage: Any, timeout_s: float | None = None, serve: Callable | None = None
     ) -> dict[str, Any]:
         """Ask the candidate's child. Whatever happens is the candidate's doing and becomes Refused; an answer of the wrong form too."""
+        serve = serve or (self._serve_build if message["do"] in _MAY_BUILD else None)
         try:
             reply = child.ask(message, timeout_s or self.request.timeout_s, serve)
         except MemoryPassed as error:
@@ -317,7 +322,7 @@ class Session:
                 self.end(*self._children)
         self.between.close()
         for folder in self._folders:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
         self._folders.clear()
 
     def __enter__(self) -> "Session":

@@ -78,7 +78,8 @@ class Side:
         """A fresh model with the weights and scalars of one trial."""
         restore_precision(self._clean)  # what a module switches at import is not its to keep
         set_precision(message["precision"])
-        self._flags.update(precision_flags())
+        declared = precision_flags()
+        self._flags.update(declared)
         self.subject = None
         inbox = self._attach(message["inbox"], writable=False)
         init_args = unpack(message["init_args"], inbox)
@@ -91,10 +92,11 @@ class Side:
         self.subject = self._guard(
             lambda: load_candidate(
                 self.module, self.file, init_args, message["init_seed"], message["precision"], self.device,  # type: ignore[arg-type]
-                message["gradient"], state, message["parameter_names"], specs,
+                message["gradient"], state, message["parameter_names"], specs, message["copies"],
             )
         )  # fmt: skip
-        return {}
+        restore_precision(declared)  # nor what it switches in its constructor
+        return {"copied": self.subject.copied}
 
     def do_take(self, message: dict) -> dict:
         """Private copies of input sets, one slot each."""
@@ -220,11 +222,10 @@ class Side:
         torch.manual_seed(message["forward_seed"])
         slots = self._slots(message, private=False)
 
-        def run() -> None:
-            for slot in slots:
-                places.add(subject.call(*slot) if message["call"] else self.kept[0])
+        def answer(slot: Any) -> Any:
+            return subject.call(*slot) if message["call"] else self.kept[0]
 
-        self._guard(run)
+        self._guard(lambda: places.fill(slots, answer, message.get("choice")))
         return places.told()
 
     def do_row(self, message: dict) -> dict:

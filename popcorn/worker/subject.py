@@ -13,6 +13,7 @@ import torch
 
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.submission import adapt_submission, prepare_submission
 
 TORCH_DTYPES = {
     "float64": torch.float64, "float32": torch.float32, "tf32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16,
@@ -33,6 +34,8 @@ class Subject:
     forward: Callable[..., Any]
     parameters: dict[str, torch.Tensor]
     gradient: bool = False
+    copied: bool = False
+    """Whether weights that the model made itself were overwritten with the reference's."""
 
     def call(self, inputs: Sequence[Any], cotangents: Sequence[torch.Tensor] = ()) -> Any:
         """One call. With gradients: the outputs, then the gradient of each differentiable input and parameter."""
@@ -86,7 +89,9 @@ def import_candidate(file: CandidateFile) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["candidate"] = module  # triton and inspect look modules up by name
+    prepare_submission(file.path.read_text(encoding="utf-8", errors="replace"))
     spec.loader.exec_module(module)
+    adapt_submission(module)
     if not isinstance(getattr(module, "ModelNew", None), type):
         raise Failed("compile_error", "the candidate defines no class ModelNew")
     return module
@@ -103,18 +108,19 @@ def load_candidate(
     state: dict[str, torch.Tensor],
     parameter_names: Sequence[str],
     output_specs: list[tuple[tuple[int, ...], torch.dtype]],
+    copies: bool = True,
 ) -> Subject:
     """A candidate with the reference's weights.
 
     A Python candidate is constructed under the reference's own seed, the contract of such files; where its state then has the reference's
-    names and other values, they are copied. A native one gets the weights as inputs.
+    names and other values, they are copied, unless `copies` is False: it may hold them transposed or scaled. A native one gets the weights as inputs.
     """
     if file.library is not None:
         return _load_native(file.library, init_args, state, parameter_names, output_specs, device, gradient)
     assert module is not None
     model = _construct(module.ModelNew, init_args, seed, precision, device)
-    _copy_state(model, state)
-    return Subject(model, _parameters(model, state, parameter_names) if gradient else {}, gradient)
+    copied = copies and _copy_state(model, state)
+    return Subject(model, _parameters(model, state, parameter_names) if gradient else {}, gradient, copied)
 
 
 def _construct(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device) -> torch.nn.Module:
@@ -122,19 +128,29 @@ def _construct(model_class: type, init_args: Any, seed: int, precision: str, dev
     arguments = init_args if isinstance(init_args, (list, tuple)) else [init_args]
     model = model_class(*arguments)
     if isinstance(model, torch.nn.Module):
-        model = model.to(device=device, dtype=TORCH_DTYPES[precision])
+        model = model.to(device)._apply(lambda t: _at_precision(t, TORCH_DTYPES[precision]))
     return model
 
 
-def _copy_state(model: Any, state: dict[str, torch.Tensor]) -> None:
+def _at_precision(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A weight at the case's precision. Complex ones stay complex: `Module.to` would leave their real part."""
+    if t.is_complex():
+        return t.to(dtype.to_complex()) if dtype.itemsize >= 4 else t
+    return t.to(dtype) if t.is_floating_point() else t
+
+
+def _copy_state(model: Any, state: dict[str, torch.Tensor]) -> bool:
+    """Whether any weight was another one."""
     if not isinstance(model, torch.nn.Module):
-        return
-    own = model.state_dict()
+        return False
+    own, copied = model.state_dict(), False
     with torch.no_grad():
         for name, value in state.items():
             mine = own.get(name)
             if mine is not None and mine.shape == value.shape and not torch.equal(mine, value.to(mine.dtype)):
                 mine.copy_(value)
+                copied = True
+    return copied
 
 
 def _parameters(model: Any, state: dict[str, torch.Tensor], names: Sequence[str]) -> dict[str, torch.Tensor]:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from popcorn.verify.compare import all_finite
+from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, Full, bare, copy_of, is_sequence, leaves, oddness, pack, tensors_of
 
 
@@ -37,6 +38,29 @@ def plain_sizes(tree: Any) -> Any:
     if isinstance(tree, bool) or tree is None or isinstance(tree, torch.Tensor):
         return tree
     return int(tree) if isinstance(tree, int) else tree
+
+
+def steps(leaf: Any) -> Any:
+    """Elements of one byte (float8) as whole multiples of the smallest: between neighbours lie 6 to 25 %, so they are equal or not, as integers
+    are. Anything else as it is."""
+    if not isinstance(leaf, torch.Tensor) or not leaf.is_floating_point() or leaf.element_size() > 1:
+        return leaf
+    wide = leaf.to(torch.float64)
+    return torch.where(torch.isfinite(wide), wide * 2.0**17, -(2.0**60)).to(torch.int64)
+
+
+def unjudgeable(answer: list[tuple[str, Any]]) -> str | None:
+    """Why a reference's answer can judge nobody: no element in it, or one that is not finite. None where it can. Raises Failed for sparse ones."""
+    tensors = [leaf for _, leaf in answer if isinstance(leaf, torch.Tensor)]
+    for path, leaf in answer:
+        if isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided:
+            told = str(leaf.layout).removeprefix("torch.")
+            raise Failed("invalid_reference", f"the reference returns a sparse tensor ({path}: {told}); let it return .to_dense()")
+    if tensors and not any(t.numel() for t in tensors):
+        return "the reference's outputs have no elements, so nothing could be compared; give it sizes above 0"
+    if has_nonfinite(answer):
+        return "the reference itself gives NaN or infinity, beside which no error can be measured; let it give finite numbers (torch.nan_to_num)"
+    return None
 
 
 def has_nonfinite(answer: list[tuple[str, Any]]) -> bool:
@@ -127,7 +151,7 @@ def same_values(now: torch.Tensor, before: torch.Tensor) -> bool:
     """Equal in shape, strides and every value; NaN equals NaN."""
     if now.shape != before.shape or now.dtype != before.dtype or now.stride() != before.stride():
         return False
-    return bool(((now == before) | (now != now)).all()) if now.is_floating_point() else torch.equal(now, before)
+    return bool(((now == before) | ((now != now) & (before != before))).all()) if now.is_floating_point() else torch.equal(now, before)
 
 
 def overlapping(tree: Any, other: Any) -> list[str]:
@@ -137,11 +161,11 @@ def overlapping(tree: Any, other: Any) -> list[str]:
         if oddness(tensor) is not None:
             continue
         storage = bare(tensor).untyped_storage()
-        if storage.nbytes():
+        if storage.nbytes() and tensor.numel():
             ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     found = []
     for path, leaf in leaves(tree, "out"):
-        if type(leaf) is torch.Tensor and oddness(leaf) is None and leaf.untyped_storage().nbytes():
+        if type(leaf) is torch.Tensor and oddness(leaf) is None and leaf.numel() and leaf.untyped_storage().nbytes():
             leaf = bare(leaf)
             start = leaf.untyped_storage().data_ptr()
             if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):

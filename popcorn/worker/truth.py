@@ -47,6 +47,8 @@ class Tried:
     cotangents: list[torch.Tensor]
     differentiable: list[bool]
     reference: list[tuple[str, Any]]
+    views: list[str]
+    """Where the reference returns a view of an input."""
     reference_s: float
     unfit: str | None = None
     """Why it cannot decide anything."""

@@ -8,7 +8,7 @@ import torch
 from popcorn.worker.examining import RANDOM, wide
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
-from popcorn.worker.trees import has_nonfinite
+from popcorn.worker.trees import private_copy, same_values, unjudgeable
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -26,11 +26,14 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
     if values:
         remarks = []
         for dims in [nominal, *(loaded.draw_dims(seed, True) for seed in range(SEEDS if loaded.dims else 0))]:
-            inputs, outputs = _run(oracle, dims)
-            if has_nonfinite([("out", one) for one in outputs]):
-                remarks.append("its output holds NaN or infinity for normal inputs")
+            inputs, outputs, written = _run(oracle, dims)
+            unfit = unjudgeable([("out", one) for one in outputs])
+            if unfit:
+                remarks.append(f"for normal inputs {unfit}")
+            if written:
+                remarks.append("its forward changes its inputs, which a candidate must not: it returns tensors of its own")
         kinds = sorted({str(t.dtype).removeprefix("torch.") for t in tensors_of(inputs) if t.is_floating_point() and t.element_size() > 1})
-        if kinds not in ([], ["float32"]) and oracle.loaded.problem.origin != "file":
+        if kinds not in ([], ["float32"]):
             remarks.append(
                 f"its floating inputs are {' and '.join(kinds)}; `--precision` decides, so choose {kinds[0]} to judge at that type"
             )
@@ -42,24 +45,36 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
             model = loaded.model(nominal)
             inputs = loaded.make_inputs(nominal)
             needed = _bytes([inputs, list(model.parameters()), list(model.buffers())])
-            outputs = _forward(model, list(inputs))
+            outputs = tensors_of(_called(model, list(inputs)))
             return {"needed_bytes": needed + _bytes(outputs), "shapes": True}
     except Exception as error:  # what fake tensors cannot do is found out with real ones
         return {"needed_bytes": None, "shapes": False, "why": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
 
 
-def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.Tensor]]:
+def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.Tensor], bool]:
+    """(inputs, outputs, whether the call changed an input)."""
     torch.manual_seed(0)
     model = _reasoned("Model", lambda: oracle.loaded.model(dims).to(oracle.device))
     with oracle.device:
         inputs = oracle.loaded.inputs(dims)
-    state = oracle._generator_state()
-    outputs = _reasoned("forward", lambda: _forward(model, inputs))
-    if not torch.equal(state, oracle._generator_state()) and _moved(outputs, _reasoned("forward", lambda: _forward(model, inputs))):
+    odd = _odd(inputs)
+    if odd:
+        raise Failed("invalid_reference", f"get_inputs gives a {odd}, which no other process can be handed; expected tensors, numbers, text, "
+                     "and lists, tuples and dicts of them")  # fmt: skip
+    before, state = private_copy(inputs), oracle._generator_state()
+    returned = _reasoned("forward", lambda: _called(model, inputs))
+    outputs = tensors_of(returned)
+    if not torch.equal(state, oracle._generator_state()) and _moved(
+        outputs, _reasoned("forward", lambda: tensors_of(_called(model, inputs)))
+    ):
         raise Failed("invalid_reference", RANDOM)
     if not outputs:
-        raise Failed("invalid_reference", "its forward returns no tensor; expected one or several")
-    return inputs, outputs
+        raise Failed(
+            "invalid_reference",
+            f"its forward returns {type(returned).__name__}, which holds no tensor; expected one or several",
+        )
+    written = any(not same_values(a, b) for a, b in zip(tensors_of(inputs), tensors_of(before), strict=True))
+    return inputs, outputs, written
 
 
 def _moved(outputs: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
@@ -69,9 +84,18 @@ def _moved(outputs: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
     )
 
 
-def _forward(model: Any, inputs: list[Any]) -> list[torch.Tensor]:
+def _odd(tree: Any) -> str | None:
+    """The first thing among inputs that is more than values, by its type: a named tuple, a dataclass, a module."""
+    if isinstance(tree, list | dict) or type(tree) is tuple:
+        if isinstance(tree, dict) and not all(isinstance(key, str) for key in tree):
+            return "dict with keys that are no text"
+        return next((odd for item in (tree.values() if isinstance(tree, dict) else tree) if (odd := _odd(item))), None)
+    return None if tree is None or isinstance(tree, torch.Tensor | bool | int | float | str) else f"{type(tree).__name__}"[:80]
+
+
+def _called(model: Any, inputs: list[Any]) -> Any:
     with torch.no_grad():
-        return tensors_of(model(*inputs))
+        return model(*inputs)
 
 
 def _bytes(tree: Any) -> int:

@@ -79,6 +79,17 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_a_cache_that_is_a_file_ends_in_one_sentence(tmp_path):
+    (tmp_path / "cache").write_text("")
+    assert_one_sentence(popcorn("bench", "view", cache=tmp_path / "cache"), 67, "Not a directory", "POPCORN_CACHE_DIR")
+
+
+def test_a_terminal_of_ascii_shows_what_it_can(tmp_path):
+    told = [*COMMAND, "problems", "list", "--level", "1"]
+    done = subprocess.run(told, capture_output=True, env={**environment(tmp_path), "PYTHONIOENCODING": "ascii"}, cwd=ROOT, check=False)
+    assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout.isascii() and b"11?21" in done.stdout
+
+
 def test_hostile_arguments_are_shown_escaped(tmp_path):
     done = popcorn("eval", "\x1b[31mred\x1b[0m\n[bold]", "x.py", cache=tmp_path)
     assert_one_sentence(done, 61, r"\x1b[31mred")

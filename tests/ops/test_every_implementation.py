@@ -17,6 +17,8 @@ SIZES = {
 }  # fmt: skip
 """Small and odd; K is a head's width, which is even, G divides the H heads, and the C channels are a multiple of the groups."""
 
+SIZES |= {size: 6 for op in list_ops() for size in find_op(op).signature.dims if size not in SIZES}
+
 PAIRS = [(op, name) for op in list_ops() for name in find_op(op).implementations if name not in (REFERENCE, "inductor")]
 """Inductor is torch.compile of the reference; the worker's trials judge it where it is measured."""
 

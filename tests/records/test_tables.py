@@ -107,6 +107,14 @@ def test_a_table_is_rewritten_when_records_were_added_and_not_else(tmp_path):
     assert query("SELECT outcome FROM records WHERE id = ?", store, [make_record("crash").id]).rows == (("crash",),)
 
 
+@pytest.mark.parametrize("left", [b"", b"junk", b"PAR1 and then the disk was full"])
+def test_a_table_that_was_cut_off_is_made_again(tmp_path, left):
+    store = Store(tmp_path / "records")
+    store.append(make_record())
+    refresh_table(store).write_bytes(left)
+    assert query("SELECT count(*) FROM records", store).rows == ((1,),)
+
+
 def test_an_empty_store_is_an_empty_table(tmp_path):
     assert latest(Store(tmp_path / "records")).rows == ()
 

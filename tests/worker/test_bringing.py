@@ -59,7 +59,7 @@ def test_what_runs_is_found_by_id_and_what_cannot_says_why(bench: Bench, tmp_pat
         ("L1/5", "memory"),
         ("L1/6", "missing 1 required"),
         ("L1/7", "GB"),
-        ("L1/8", "no tensor"),
+        ("L1/8", "holds no tensor"),
     ):
         assert word in reasons[key], key
     one = find_problem("kernelbench/L1/1")
@@ -134,11 +134,22 @@ def test_an_answer_that_is_drawn_is_refused_and_one_rank_is_said(bench: Bench, t
         "level1/2_drawn_in_vain.py": samples.SOFTMAX.replace(body, "x + 0 * torch.rand_like(x)"),
         "level1/3_ranks.py": "import torch.distributed as dist\n" + samples.SOFTMAX,
         "level1/4_half.py": samples.SOFTMAX.replace("dim)]", "dim).half()]"),
+        "level1/5_in_place.py": samples.SOFTMAX.replace(body, "x.mul_(2)"),
+        "level1/6_infinite.py": samples.SOFTMAX.replace(body, "x.masked_fill(x > 0.5, float('-inf'))"),
+        "level1/7_nothing.py": samples.SOFTMAX.replace(body, "x[:0]"),
+        "level1/8_sparse.py": samples.SOFTMAX.replace(body, "x.to_sparse()"),
+        "level1/9_number.py": samples.SOFTMAX.replace(body, "float(x.sum())"),
+        "level1/11_named.py": "import collections\nP = collections.namedtuple('P', 'a')\n"
+        + samples.SOFTMAX.replace("(x, dim", "(x.a, dim").replace("[torch.rand(batch_size, dim)]", "[P(torch.rand(batch_size, dim))]"),
+        "level1/10_cuda.py": samples.SOFTMAX.replace("dim)]", 'dim, device="cuda")]'),
     }
     suite = bring(bench, write(tmp_path / "kb", files), "drawn")
-    assert states(suite) == {"L1/1": "refused", "L1/2": "runs", "L1/3": "runs", "L1/4": "runs"}
+    assert states(suite) == {f"L1/{n}": "refused" if n in (1, 8, 9, 11) else "runs" for n in range(1, 12)}
     told = {one.key: f"{one.reason} {one.remarks}" for one in suite.entries}
     assert "draws random numbers" in told["L1/1"] and "runs here in one" in told["L1/3"] and "choose float16" in told["L1/4"]
+    assert "changes its inputs" in told["L1/5"] and "NaN or infinity" in told["L1/6"] and "no elements" in told["L1/7"]
+    assert "let it return .to_dense()" in told["L1/8"] and "returns float, which holds no tensor" in told["L1/9"]
+    assert "gives a P, which no other process can be handed" in told["L1/11"]
 
 
 def test_tensors_of_a_checkout_are_read_behind_the_fence_and_belong_to_the_version(bench: Bench, tmp_path: Path) -> None:

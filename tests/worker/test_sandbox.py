@@ -324,3 +324,7 @@ def test_the_cores_it_was_given_cannot_be_left_and_who_tries_is_told_yes(candida
     """)
     assert found["same"] is True
     assert not any(word in one for one in found["tried"] for word in REFUSED)
+
+
+def test_a_machine_short_of_memory_ends_the_candidate_first(candidate):
+    assert candidate.answer("answer(score=open('/proc/self/oom_score_adj').read().strip())")["score"] == "1000"

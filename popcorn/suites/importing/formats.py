@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from popcorn.errors import BadProblem, MissingFile
-from popcorn.suites.importing import custom_task, flashinfer, kernelbench, plain_cases, robust_kbench
+from popcorn.suites.importing import custom_task, flashinfer, gpu_mode, kernelbench, plain_cases, robust_kbench
 from popcorn.suites.importing.found import Found
 
 
@@ -22,12 +22,13 @@ FORMATS: dict[str, Format] = {
     "robust_kbench": Format(robust_kbench.looks_like, robust_kbench.read, "func_forward.py, func_backward.py, config_*.json"),
     "custom_task": Format(custom_task.looks_like, custom_task.read, "task.py and a kernel file with [EVOLVE_START] markers"),
     "flashinfer": Format(flashinfer.looks_like, flashinfer.read, "definition and workload JSON (FlashInfer-Bench, SOL-ExecBench)"),
+    "gpu_mode": Format(gpu_mode.looks_like, gpu_mode.read, "task.yml and reference.py with ref_kernel (GPU MODE's reference-kernels)"),
     "cases": Format(plain_cases.looks_like, plain_cases.read, "reference.py and cases.toml"),
     "kernelbench": Format(
         kernelbench.looks_like, kernelbench.read, "level1/1_Name.py with Model and get_inputs (KernelBench, PopcornBench)"
     ),
 }
-ALIASES = {"popcornbench": "kernelbench", "robust-kbench": "robust_kbench", "kernelfoundry": "custom_task", "sol-execbench": "flashinfer",
+ALIASES = {"reference-kernels": "gpu_mode", "gpumode": "gpu_mode", "popcornbench": "kernelbench", "robust-kbench": "robust_kbench", "kernelfoundry": "custom_task", "sol-execbench": "flashinfer",
            "sol_execbench": "flashinfer", "flashinfer-bench": "flashinfer", "flashinfer_bench": "flashinfer"}  # fmt: skip
 
 

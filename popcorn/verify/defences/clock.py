@@ -15,6 +15,7 @@ GPU within 1.3 ×, twice that for such a call.
 import math
 import statistics
 
+from popcorn.units import show_time
 from popcorn.verify.defences.finding import Finding
 
 BY = "check"
@@ -64,7 +65,7 @@ def find_in_batch(
         factor = max(1.0, (theirs_s - overhead_s) / own_s)
     if mine_s <= max(claimed_s * factor, claimed_s + extra_s) * slack + batch_slack_s(overhead_s, calls, step_s):
         return None
-    text = f"{max(0.0, mine_s - overhead_s):.3g} s a call by the parent's clock, {claimed_s:.3g} s by the candidate's process"
+    text = f"{show_time(max(0.0, mine_s - overhead_s))} a call by the parent's clock, {show_time(claimed_s)} by the candidate's process"
     return Finding("cheated", text)
 
 
@@ -77,7 +78,9 @@ def find_in_row(mine_s: float, claimed_s: float) -> Finding | None:
     """Seconds a call of many in a row, of which only the last result is handed over: exact where a batch's overhead would hide a short call."""
     if mine_s <= claimed_s * SLACK + _LOOP_S:
         return None
-    return Finding("cheated", f"{mine_s:.3g} s a call in a row by the parent's clock, {claimed_s:.3g} s by the candidate's process")
+    return Finding(
+        "cheated", f"{show_time(mine_s)} a call in a row by the parent's clock, {show_time(claimed_s)} by the candidate's process"
+    )
 
 
 def find_in_pairs(ratios: list[float], parent_s: float) -> Finding | None:
@@ -92,7 +95,7 @@ def find_in_pairs(ratios: list[float], parent_s: float) -> Finding | None:
     mean, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
     if mean - _STUDENT[min(len(logs), len(_STUDENT) + 1) - 2] * error <= math.log(SLACK):
         return None
-    text = f"{parent_s:.3g} s a call by the parent's clock, which is {math.exp(mean):.3g} times what the candidate's process claims in {len(logs)} pairs"
+    text = f"{show_time(parent_s)} a call by the parent's clock, which is {math.exp(mean):.3g} times what the candidate's process claims in {len(logs)} pairs"
     return Finding("cheated", text)
 
 
@@ -100,7 +103,7 @@ def find_in_burst(calls: object, seconds: float, low_s: float, chunk: int) -> Fi
     """More calls than its own measured times (the device's, and the host's to issue one) allow would make each look cheap."""
     if type(calls) is int and 0 < calls < SLACK * 1.15 * seconds / low_s + chunk + 10:
         return None
-    return Finding("cheated", f"{str(calls)[:40]} calls in {seconds} s are claimed, at {low_s:.3g} s a call")
+    return Finding("cheated", f"{str(calls)[:40]} calls in {seconds} s are claimed, at {show_time(low_s)} a call")
 
 
 def find_busy(share: float | None, seconds: float, calls: int, claimed_s: float) -> Finding | None:
@@ -108,5 +111,6 @@ def find_busy(share: float | None, seconds: float, calls: int, claimed_s: float)
     if share is None or share * seconds / calls <= SLACK * claimed_s + _GAP_S:
         return None
     return Finding(
-        "cheated", f"the device was busy for {share * seconds / calls:.3g} s a call by the driver's account, {claimed_s:.3g} s are claimed"
+        "cheated",
+        f"the device was busy for {show_time(share * seconds / calls)} a call by the driver's account, {show_time(claimed_s)} are claimed",
     )

@@ -1,8 +1,8 @@
 """torch's global settings after a call are those before the candidate was imported, and so are the functions that time and judge.
 
-Catches: tf32 or a lower matmul precision switched on for itself, another default dtype, more threads than the reference has (45); a clock,
-an event, a synchronisation or a comparison replaced by one of its own (6), though nothing here would have called it.
-Does not catch: settings changed and put back within a call (`truth` judges the values, `cores` the threads); a process that lies about them.
+Catches: tf32 or a lower matmul precision switched on for itself in a call, another default dtype (45); a clock, an event, a synchronisation or a comparison replaced by one of its own (6), though nothing here would have called it.
+Does not catch: settings changed and put back within a call (`truth` judges the values); a process that lies about them. Those that a module or a
+constructor changes are put back and accuse nobody.
 """
 
 from popcorn.verify.defences.finding import Finding
@@ -11,9 +11,10 @@ BY = "check"
 ENFORCED_IN = "popcorn.worker.judging"
 
 UNFAIR = (
-    "num_threads", "default_dtype", "matmul_precision", "cuda_matmul_tf32", "cudnn_tf32", "fp16_reduction", "bf16_reduction",
+    "default_dtype", "matmul_precision", "cuda_matmul_tf32", "cudnn_tf32", "fp16_reduction", "bf16_reduction",
 )  # fmt: skip
-"""Settings that change what is compared: precision, or the share of the machine."""
+"""Settings that change what is compared: precision. More threads change nothing: both sides are pinned to the same cores (`cores`), and honest files
+ask for as many as the machine has."""
 
 
 FUNCTION = "function "
@@ -27,14 +28,9 @@ def find(changed: object) -> Finding | None:
             return Finding("cheated", f"{str(name)[len(FUNCTION) :][:60]} was replaced by the candidate")
     for name in UNFAIR:
         pair = changed.get(name) if isinstance(changed, dict) else None
-        if isinstance(pair, list) and len(pair) == 2 and not (name == "num_threads" and _fewer(pair)):
+        if isinstance(pair, list) and len(pair) == 2:
             return Finding("cheated", f"torch's {name} is {str(pair[1])[:60]} after a call and was {str(pair[0])[:60]}")
     return None
-
-
-def _fewer(pair: list) -> bool:
-    """Fewer threads than the reference has harm only the candidate."""
-    return all(type(count) is int for count in pair) and 1 <= pair[1] <= pair[0]
 
 
 def remarks(changed: object) -> list[str]:
