@@ -1,5 +1,6 @@
 """A problem's text as a module of its own, and its failures as sentences. Needs torch; only for a trusted process without candidates."""
 
+import functools
 import inspect
 import linecache
 import re
@@ -42,7 +43,12 @@ def call(problem: Problem, what: str, act: Callable[[], Any]) -> Any:
 
 def call_with_sizes(function: Callable[..., Any], sizes: Mapping[str, Any]) -> Any:
     """function, given those of `sizes` that it names as parameters."""
-    return function(**{name: sizes[name] for name in inspect.signature(function).parameters if name in sizes})
+    return function(**{name: sizes[name] for name in _parameters(function) if name in sizes})
+
+
+@functools.lru_cache(64)
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 def _reason(error: Exception) -> str:

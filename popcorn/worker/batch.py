@@ -26,6 +26,8 @@ _BATCHES = 6
 _MOST_IN_BATCH = 1000
 _CHAINED = 500
 """Calls of a batch of short ones, in which each answer chooses the next question."""
+_LONGEST_S = 1.0
+"""Of a batch of somebody slow."""
 _SHORT_S = 1e-4
 """Calls of the reference below it are short: what is asked around them may be longer than they are."""
 
@@ -96,9 +98,10 @@ def _sets(launch: "Launch", chained: bool) -> int:
     """Input sets of about 20 ms of the reference's calls, as far as memory allows."""
     each = launch.trials.last["input_bytes"] + 2 * launch.trials.last["output_bytes"] + 1
     room = MEMORY["cuda" if launch.session.bench.cuda else "cpu"] // 2 // each
+    most = math.ceil(_LONGEST_S / launch.recorded_s(CANDIDATE))  # who is slow says so, and makes fewer
     if chained:
-        return max(1, min(_CHAINED, room // WAYS)) * WAYS
-    return max(2, min(_MOST_IN_BATCH, room, math.ceil(0.02 / max(launch.pace.once_s, 1e-6))))
+        return max(2, min(_CHAINED, room // WAYS, most)) * WAYS
+    return max(2, min(_MOST_IN_BATCH, room, most, math.ceil(0.02 / max(launch.pace.once_s, 1e-6))))
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ class Launch:
         if self.session.bench.cuda or not self.pace.once_s:
             return []
         last = block + 1 >= self.taken.blocks
-        coming = self._questions(block + 1) if not last else next_questions(self) if CANDIDATE in self.children else []
+        coming = self._questions(block + 1) if not last else next_questions(self) if CANDIDATE in self.cold else []
         return coming if len(coming) * self.trials.last["input_bytes"] <= HELD_BYTES["cpu"] else []
 
     def _take(self) -> None:

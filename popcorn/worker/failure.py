@@ -6,6 +6,8 @@ from typing import Any
 
 from popcorn.schema.verdict import Outcome
 
+_FENCED = "; a candidate may write in its working folder, in $HOME and in tempfile.gettempdir() alone"
+
 
 class Failed(Exception):
     """A failure with its outcome; `details` is for people."""
@@ -56,7 +58,7 @@ def _one_line(error: BaseException, candidate_file: str) -> str:
         text = " ".join(str(error).split()) or "no message"
     except Exception:  # candidate code, too
         text = "no message: its text cannot be made"
-    return f"{type(error).__name__}: {text[:600]}{where}"
+    return f"{type(error).__name__}: {text[:600]}{where}{_FENCED if isinstance(error, PermissionError) else ''}"
 
 
 def _short_traceback(error: BaseException) -> str:

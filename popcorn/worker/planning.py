@@ -9,6 +9,7 @@ from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, MEMORY, Pace
 
 MAX_PER_WINDOW = 128
+_LONGEST_BLOCK_S = 2.0
 
 
 def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict[str, float]) -> Pace:
@@ -25,7 +26,12 @@ def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict
         per_window //= 2
     if slow > 0.25:
         windows = 1
-    return Pace(per_window, windows, warm[BASELINE], cuda and min(warm.values()) < SHORT_S)
+    # thousands of times slower than its reference: its block, too, must end within a command's time
+    while windows > 1 and windows * per_window * slow > _LONGEST_BLOCK_S:
+        windows -= 1
+    while per_window > 1 and per_window * slow > _LONGEST_BLOCK_S:
+        per_window //= 2
+    return Pace(per_window, windows, warm[BASELINE], cuda and min(warm.values()) < SHORT_S, max(warm.values()))
 
 
 def plan_of(session: Session, pace: Pace, sides: int) -> Plan:
@@ -34,7 +40,7 @@ def plan_of(session: Session, pace: Pace, sides: int) -> Plan:
     A fresh launch costs a tenth of a second on a CPU, where processes differ more: five launches there, three on a GPU.
     """
     rounds, blocks = (3, 8) if session.bench.cuda else (5, 4)
-    block_s = pace.once_s * pace.calls
-    while blocks > 2 and rounds * blocks * sides * block_s > 2 * session.request.budget_s:
+    turn_s = ((sides - 1) * pace.once_s + pace.slow_s) * pace.calls
+    while blocks > 2 and rounds * blocks * turn_s > 2 * session.request.budget_s:
         blocks -= 2
     return Plan(min_rounds=rounds, max_rounds=2 * rounds + 2, blocks=blocks, budget_s=session.request.budget_s)

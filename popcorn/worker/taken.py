@@ -29,7 +29,10 @@ class Pace:
     per_window: int
     windows: int
     once_s: float
+    """One call of the reference."""
     short: bool
+    slow_s: float = 0.0
+    """One call of the slower side."""
 
     @property
     def calls(self) -> int:

@@ -1,0 +1,10 @@
+"""What a candidate's exception becomes."""
+
+from popcorn.worker.failure import failure_of
+
+
+def test_who_is_refused_a_file_reads_where_files_may_be_made() -> None:
+    failed = failure_of(PermissionError(13, "Permission denied", "/tmp/build"), "candidate.py")
+    assert failed.outcome == "runtime_error"
+    assert "/tmp/build" in failed.reason and "tempfile.gettempdir()" in failed.reason
+    assert "gettempdir" not in failure_of(ValueError("no"), "candidate.py").reason
