@@ -45,7 +45,8 @@ def counted(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
 def main() -> None:
     comparing.check_batch = counted("clock", comparing.check_batch)
     comparing.check_row = counted("clock", comparing.check_row)
-    comparing.Launch.judge_kept = counted("timed outputs", comparing.Launch.judge_kept)  # type: ignore[method-assign]
+    comparing.Launch.hold_kept = counted("timed outputs", comparing.Launch.hold_kept)  # type: ignore[method-assign]
+    comparing.judge_held = counted("timed outputs", comparing.judge_held)
     comparing.Launch.census = counted("census", comparing.Launch.census)  # type: ignore[method-assign]
     comparing.Launch.count_processor_time = counted("census", comparing.Launch.count_processor_time)  # type: ignore[method-assign]
     judging.check_form = counted("form", judging.check_form)

@@ -50,7 +50,7 @@ def main() -> None:
         whole_s = time.monotonic() - began
     if record.verdict.reason:
         print(record.verdict.reason)
-    print(f"{record.verdict.outcome} in {whole_s:.2f} s, of which {sum(s for _, s in spent.values()):.2f} s in commands")
+    print(f"{record.verdict.outcome} in {whole_s:.2f} s, of which {sum(s for _, s in spent.values()):.2f} s in commands, some at once")
     for (role, what), (count, seconds) in sorted(spent.items(), key=lambda item: -item[1][1]):
         print(f"  {seconds:7.2f} s  {count:4}×  {role:10} {what}")
 

@@ -14,7 +14,7 @@ from popcorn.schema.verdict import EXIT_CODES
 from popcorn.verify import judge
 from popcorn.verify.defences import clock
 from popcorn.verify.judge import FLOORS
-from popcorn.worker import comparing, counting, judging, taken
+from popcorn.worker import comparing, counting, judging, planning, taken
 
 ROOT = DOCS.parent
 MODELS = [model for module in modules() for model in nouns(module)]
@@ -81,7 +81,7 @@ def test_the_figures_of_the_method_page_are_the_constants_of_the_code():
     for sentence in (
         f"at least {cuda:.0f} ms of calls on a GPU, {cpu:.0f} ms on a CPU",
         f"for more than {timing.DISTURBED * 100:.0f} % of it",
-        f"windows of at least {timing.WINDOW_S * 1e3:.0f} ms, at most {comparing._MAX_PER_WINDOW} calls",
+        f"windows of at least {timing.WINDOW_S * 1e3:.0f} ms, at most {planning.MAX_PER_WINDOW} calls",
         f"Under {timing.SHORT_S * 1e6:.0f} µs (the faster side, warm)",
         f"{(clock.SLACK - 1) * 100:.0f} %, that overhead by {(clock.OVERHEAD_SLACK - 1) * 100:.0f} %, and {clock.STEP_S * 1e3:.0f} ms a batch ({clock.PRESENT_STEP_S * 1e3:.1f} ms on a CPU)",
         f"more than {(clock.FIRM - 1) * 100:.0f} % counts as long as the parent found it",

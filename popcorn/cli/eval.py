@@ -83,13 +83,14 @@ def read_candidate(file: str) -> str:
 def judge(request: Request) -> Record:
     """Evaluate one request on a bench of its own, with a progress line; the record is in the store when this returns."""
     from popcorn.cli.progress import progress_line
-    from popcorn.evaluate import evaluate
     from popcorn.records.store import default_store
     from popcorn.worker.bench import Bench
 
     store = default_store()
     store.check_writable()
     with progress_line(request.name) as progress, Bench(request.device) as bench:
+        from popcorn.evaluate import evaluate  # half a second, while the bench's own process imports torch
+
         record = evaluate(request, bench, store, progress)
     tell(store.warnings)
     return record

@@ -75,9 +75,9 @@ class Watch:
         self.own = frozenset(own)
         self.before = look(machine)
 
-    def check(self) -> Steadiness:
-        """Compare now with the start."""
-        return compare(self.before, look(self.machine), self.own)
+    def check(self, own: Collection[int] | None = None) -> Steadiness:
+        """Compare now with the start. `own` where our processes are others now."""
+        return compare(self.before, look(self.machine), self.own, own)
 
 
 def watch(machine: Machine, own: Collection[int] = ()) -> Watch:
@@ -90,8 +90,8 @@ def look(machine: Machine, root: Path = ROOT) -> Snapshot:
     return Snapshot(time_s=time.monotonic(), cores=os.cpu_count(), **_processor(root), **_gpu(machine))
 
 
-def compare(before: Snapshot, after: Snapshot, own: Collection[int] = ()) -> Steadiness:
-    """Judge a run by the snapshots around it. Pure. `own` are process ids that do not count as foreign."""
+def compare(before: Snapshot, after: Snapshot, own: Collection[int] = (), own_after: Collection[int] | None = None) -> Steadiness:
+    """Judge a run by the snapshots around it. Pure. `own` are process ids that do not count as foreign; those of the second look where it had others."""
     elapsed_s = max(after.time_s - before.time_s, 1e-9)
     cores = after.cores or 1
     faults = []
@@ -102,7 +102,7 @@ def compare(before: Snapshot, after: Snapshot, own: Collection[int] = ()) -> Ste
         change = after.sm_clock_hz / before.sm_clock_hz - 1
         if abs(change) > CLOCK_CHANGE:
             faults.append(f"the SM clock moved by {change:+.1%} to {after.sm_clock_hz / 1e6:.0f} MHz")
-    foreign = max(_foreign(before, own), _foreign(after, own))
+    foreign = max(_foreign(before, own), _foreign(after, own if own_after is None else own_after))
     if foreign:
         faults.append(f"{foreign} other process(es) compute on the GPU")
     if after.load is not None and after.load > cores + 1:  # our own threads may fill the cores, and one looks

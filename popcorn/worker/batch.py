@@ -12,7 +12,7 @@ from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
 from popcorn.worker.choosing import WAYS, draw_choice
 from popcorn.worker.disputed import settle_dispute
-from popcorn.worker.judging import OUT_OF_FORM, judge_results
+from popcorn.worker.judging import OUT_OF_FORM, hold_results
 from popcorn.worker.presence import Absent, fetch
 from popcorn.worker.presence import asked as asked_of
 from popcorn.worker.session import Refused
@@ -73,6 +73,17 @@ def check_batch(launch: "Launch") -> None:
         settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, sets, choice)) - batch_slack_s(overhead_s, calls, step_s))
 
 
+def next_questions(launch: "Launch") -> list[dict[str, Any]]:
+    """What the next batch of this launch will be asked, for the oracle alone."""
+    return _questions(launch, launch.batches_made + 1, _sets(launch, _choice(launch) is not None))
+
+
+def _questions(launch: "Launch", number: int, sets: int) -> list[dict[str, Any]]:
+    session = launch.session
+    labels = ("launch", launch.index, "batch", number)
+    return [session.question(session.opened["nominal"], *labels, one) for one in range(sets)]
+
+
 def _choice(launch: "Launch") -> dict[str, Any] | None:
     """What decides the next question, where calls are short, inputs can be stacked and results stay; None else."""
     if launch.pace.once_s >= _SHORT_S or not _stays(launch) or launch.session.gradient:
@@ -122,10 +133,11 @@ def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None) -> _Con
     _attach(launch, {**launch.sets, **room})
     while True:
         launch.batches_made += 1
-        labels = ("launch", launch.index, "batch", launch.batches_made)
-        questions = [session.question(session.opened["nominal"], *labels, one) for one in range(sets)]
+        questions = _questions(launch, launch.batches_made, sets)
+        # which sets will be judged is known where no answer chooses them
+        keep = [] if session.bench.cuda or choice else launch.draw(sets, "batch", launch.batches_made)
         census, began = launch.census(), time.monotonic()
-        places = {**session.ask(oracle, {"do": "contents", "questions": questions, "stack": stay}), **room, "stay": stay}
+        places = {**session.ask(oracle, {"do": "contents", "questions": questions, "stack": stay, "keep": keep}), **room, "stay": stay}
         early_s = census.cpu_s() if census is not None and not session.bench.cuda else 0.0
         launch.count_processor_time(BASELINE, census, time.monotonic() - began)  # nobody may watch them come
         if not _attach(launch, places):
@@ -167,7 +179,7 @@ def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) 
             # what its processes worked while the contents came, and after the answer until its results were read, is the batch's own
             wall_s += contents.early_s + max(0.0, waiting.cpu_s() - answered_s)
         launch.taken.timed_calls += calls
-        judge_results(session, launch.trials, launch.taken, [contents.questions[i] for i in asked], trees)
+        hold_results(session, launch.trials, launch.taken, [contents.questions[i] for i in asked], trees)
     return wall_s / calls
 
 

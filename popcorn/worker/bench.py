@@ -112,10 +112,8 @@ class Bench:
             env["POPCORN_CACHE_DIR"] = str(self.cache)  # where the user's own implementations are; its home is another one
         if self.cuda and self.machine.device_uuid:
             env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
-        # nothing is timed while the oracle works, so it may have every core
-        threads = len(os.sched_getaffinity(0)) if role == "oracle" and not self.cuda else self.threads
         introduction = {
-            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": threads, "cores": self.cores, "device": self.device,
+            "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / own / "nvrtc"),
             "readable": [str(shared / "in"), str(self.builds.folder), *may_read], "filled": [str(shared / "out")], "writable": [str(self.cache / "private" / own)],
         }  # fmt: skip

@@ -3,31 +3,31 @@
 import math
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from popcorn.measure.steadiness import Watch
-from popcorn.measure.timing import SHORT_S, WINDOW_S
-from popcorn.measure.turns import Plan, Turns, take_turns
+from popcorn.measure.turns import Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
 from popcorn.units import show_time
 from popcorn.verify.defences.clock import SLACK
-from popcorn.worker.batch import check_batch
+from popcorn.worker.batch import check_batch, next_questions
 from popcorn.worker.census import Census
-from popcorn.worker.judging import Trials, construct, judge_results, settle, told
+from popcorn.worker.judging import Trials, construct, hold_results, judge_held, settle, told
 from popcorn.worker.nursery import Child
+from popcorn.worker.planning import pace_of, plan_of
 from popcorn.worker.row import check_row
-from popcorn.worker.session import Session
+from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import (
     BASELINE,
     CANDIDATE,
     COMPILED,
     CONTROL,
+    HELD_BYTES,
     JUDGED_SHARE,
-    MEMORY,
     PLANT,
     PLANTED,
     Pace,
@@ -36,16 +36,16 @@ from popcorn.worker.taken import (
     timing_of,
 )  # fmt: skip
 
-WARM_S = {"cpu": 0.05, "cuda": 0.2}
-_MAX_PER_WINDOW = 128
+WARM_S = {"cpu": 0.02, "cuda": 0.2}
 _WARM_LOOKS = 8
-_LONGEST_BLOCK_S = 2.0
 
 
 class Launch:
-    """One fresh launch of every side, as turns.take_turns wants it."""
+    """One fresh launch of every side, as turns.take_turns wants it. Where it is not `timed` nothing has to be warm."""
 
-    def __init__(self, session: Session, trials: Trials, taken: Taken, pace: Pace, index: int, sides: list[str]):
+    def __init__(
+        self, session: Session, trials: Trials, taken: Taken, pace: Pace, index: int, sides: list[str], timed: bool = True
+    ):  # fmt: skip
         self.session, self.trials, self.taken, self.pace, self.index = session, trials, taken, pace, index
         self.children: dict[str, Child] = {}
         self.block = 0
@@ -58,36 +58,48 @@ class Launch:
         self.attached: set[tuple[int, str]] = set()
         self.batches_made = 0
         question = session.question(session.opened["nominal"], "launch", index)
-        trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False})
         started = [side for side in sides if side != PLANTED]
         with ThreadPoolExecutor(len(started)) as pool:
-            children = [pool.submit(self._start, side, trial, question) for side in started]
-            wait(children)
-        for side, child in zip(started, children, strict=True):
-            self.children[side] = child.result()
+            opened = [pool.submit(self._open, side) for side in started]
+            trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False})
+            self.children = {side: child.result() for side, child in zip(started, opened, strict=True)}
+            session.between.settle()  # before anybody takes memory: the last launch has given its own back
+            with self._drawing(self._ahead(-2) if timed else []):
+                list(pool.map(lambda side: self._fill(side, trial, question), started))
         if PLANTED in sides:
             self.children[PLANTED] = self.children[CONTROL]
+        if not timed:
+            return
         for side in started:
             self._warm(side, self.children[side])
         if pace.once_s:
             # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
             self.prepare(-1)
-            for _attempt in range(1 if session.bench.cuda else 2):
+            for attempt in range(1 if session.bench.cuda else 2):
+                if attempt:
+                    self._take()
                 for side in started:
                     reply, _ = self._run_block(side)
                     if side == BASELINE:
                         self.settled_s = float(np.median(reply["samples_s"]))
 
-    def _start(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> Child:
+    def _open(self, side: str) -> Child:
+        """A fresh process of this side, the candidate's text or the reference loaded."""
         session = self.session
+        if side == COMPILED:
+            return session.start_reference(compile=True)
         if side == CANDIDATE:
-            child = session.start_candidate("load")
+            return session.between.take("candidate") or session.start_candidate("load")
+        return session.between.take("reference") or session.start_reference()
+
+    def _fill(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> None:
+        """This launch's weights and a first call."""
+        session, child = self.session, self.children[side]
+        ask = self.ask_candidate if side == CANDIDATE else session.ask
+        if side == CANDIDATE:
             construct(session, child, trial, question, "load")
-            ask = self.ask_candidate
         else:
-            child = session.start_reference(compile=side == COMPILED)
             construct_reference(session, child, trial, question)
-            ask = session.ask
         footprint = self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
         ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
         first = {"do": "first", "forward_seed": question["forward_seed"]}
@@ -96,7 +108,6 @@ class Launch:
         else:
             session.ask(child, first)
         ask(child, {"do": "short", "short": self.pace.short})
-        return child
 
     def _warm(self, side: str, child: Child) -> None:
         """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time, and on a GPU until two
@@ -111,27 +122,60 @@ class Launch:
                 break
         self.taken.warm.setdefault(side, []).append(times)
 
-    def look_cold(self, side: str) -> float:
-        """Seconds of one cold call, the shorter of two: windows are sized by it, nothing else."""
-        shortest_s = math.inf
+    def look_cold(self) -> dict[str, float]:
+        """Seconds of one cold call of each side, the shorter of two: windows are sized by it, nothing else."""
+        shortest_s = dict.fromkeys(self.children, math.inf)
         for block in (0, 1):
             self.prepare(block)
-            reply, _ = self._run_block(side)
-            shortest_s = min(shortest_s, *_checked_samples(self.session, reply.get("samples_s"), 1))
+            for side in shortest_s:
+                reply, _ = self._run_block(side)
+                shortest_s[side] = min(shortest_s[side], *_checked_samples(self.session, reply.get("samples_s"), 1))
         return shortest_s
 
     def prepare(self, block: int) -> None:
-        self.block = block
-        session = self.session
-        nominal = session.opened["nominal"]
-        self.questions = [session.question(nominal, "launch", self.index, block, call) for call in range(self.pace.calls)]
-        self.sets = session.ask(_oracle(session), {"do": "contents", "questions": self.questions})
+        """New contents, and every side's own copies of them. Meanwhile the oracle draws those that come next."""
+        session, self.block = self.session, block
+        self.questions = self._questions(block)
+        keep = [] if session.bench.cuda else self.draw(self.pace.calls, block)
+        self.sets = session.ask(_oracle(session), {"do": "contents", "questions": self.questions, "keep": keep})
+        with self._drawing(self._ahead(block)):
+            self._take()
+
+    @contextmanager
+    def _drawing(self, questions: list[dict[str, Any]]) -> Iterator[None]:
+        """Meanwhile the oracle draws the inputs of these questions."""
+        session, drawn = self.session, None
+        if questions:
+            drawn = session.between.run(lambda: session.ask(_oracle(session), {"do": "draw_ahead", "questions": questions}))
+        try:
+            yield
+        finally:
+            if drawn is not None:
+                drawn.result()
+
+    def _questions(self, block: int) -> list[dict[str, Any]]:
+        nominal = self.session.opened["nominal"]
+        return [self.session.question(nominal, "launch", self.index, block, call) for call in range(self.pace.calls)]
+
+    def _ahead(self, block: int) -> list[dict[str, Any]]:
+        """What is asked after this block, for the oracle alone; nothing on a GPU, which draws at once."""
+        if self.session.bench.cuda or not self.pace.once_s:
+            return []
+        last = block + 1 >= self.taken.blocks
+        coming = self._questions(block + 1) if not last else next_questions(self) if CANDIDATE in self.cold else []
+        return coming if len(coming) * self.trials.last["input_bytes"] <= HELD_BYTES["cpu"] else []
+
+    def _take(self) -> None:
+        """Private copies of the block's contents in every process; what one did with the last ones is gone."""
+        children = {id(child): (side, child) for side, child in self.children.items()}
+        for side, child in children.values():
+            ask = self.ask_candidate if side == CANDIDATE else self.session.ask
+            ask(child, {"do": "take", **self.sets})
 
     def _run_block(self, side: str) -> tuple[dict[str, Any], float]:
         """The child's answer to one block, and the parent's time around it."""
         child = self.children[side]
         ask = self.ask_candidate if side == CANDIDATE else self.session.ask
-        ask(child, {"do": "take", **self.sets})
         evicted = not self.session.bench.cuda
         if evicted:  # for every side by the same process, which no candidate can have patched
             self.session.ask(self.children[BASELINE], {"do": "evict"})
@@ -182,15 +226,17 @@ class Launch:
         self.taken.timed_calls += self.pace.calls
         # at least one in ten so far; where that leaves a block without any, one of its calls as often as not
         indices = self.draw(self.pace.calls, self.block)
-        if self.taken.judged < JUDGED_SHARE * self.taken.timed_calls or self.draw(2, self.block, "as often as not") == [0]:
-            self.judge_kept(indices)
+        if self.taken.judged + self.taken.held < JUDGED_SHARE * self.taken.timed_calls or self.draw(2, self.block, "as often as not") == [
+            0
+        ]:
+            self.hold_kept(indices)
 
-    def judge_kept(self, indices: list[int]) -> None:
-        """Judge the results of some calls of the block just timed."""
+    def hold_kept(self, indices: list[int]) -> None:
+        """Hold the results of some calls of the block just timed, to be judged."""
         session = self.session
         room = session.ask(_oracle(session), {"do": "room", "bytes": len(indices) * (2 * self.trials.last["output_bytes"] + 4096)})
         given = self.ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
-        judge_results(session, self.trials, self.taken, [self.questions[i] for i in indices], given.get("trees"))
+        hold_results(session, self.trials, self.taken, [self.questions[i] for i in indices], given.get("trees"))
 
     def claim(self, side: str) -> float:
         """One more block of what was prepared, by the side's own clock: seconds a call, in the meaning of `recorded_s`. It is not recorded."""
@@ -233,7 +279,7 @@ class Launch:
         return self.session.ask_candidate(child, message, "timing")
 
     def close(self) -> None:
-        self.session.end(*{id(child): child for child in self.children.values()}.values())
+        self.session.let_go(*{id(child): child for child in self.children.values()}.values())
 
 
 def construct_reference(session: Session, child: Child, trial: dict[str, Any], question: dict[str, Any]) -> None:
@@ -247,6 +293,9 @@ def construct_reference(session: Session, child: Child, trial: dict[str, Any], q
 
 def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
     """The whole comparison. Raises Refused when the candidate fails or cheats on the way."""
+    if session.candidate is not None:
+        session.let_go(session.candidate)  # the process of the trials: every launch has its own
+        session.candidate = None
     sides = [BASELINE, CANDIDATE, *([CONTROL, PLANTED] if session.request.control else [])]
     turns, taken, pace = _compare(session, trials, sides)
     return timing_of(session, turns, taken, trials.first_call_s, pace, CANDIDATE), taken
@@ -279,7 +328,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
     taken = Taken()
     pace = _find_pace(session, trials, taken, sides[:2])
     taken.warm.clear()
-    plan = _plan(session, pace, len(sides))
+    plan = plan_of(session, pace, len(sides))
     taken.blocks, taken.plant = plan.blocks, plant
 
     @contextmanager
@@ -292,12 +341,19 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
                 check_row(launch)
                 check_batch(launch)  # in every launch: a candidate may know by a file of its own which one it is in
                 launch.time_alone()
+            # nothing is timed any more: the next launch's processes come while this one's go
+            more = index + 1 < plan.min_rounds
+            session.bring(candidates=CANDIDATE in sides, references=(BASELINE in sides) + (more and CONTROL in sides))
+        except Refused:
+            judge_held(session, trials, taken)  # what came first is said first
+            raise
         finally:
             launch.close()
+        judge_held(session, trials, taken)
 
     watch = Watch(session.bench.machine, own=session.own_processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
-    taken.steadiness = watch.check()
+    taken.steadiness = watch.check(session.own_processes())
     if taken.slowed:
         session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")
     return turns, taken, pace
@@ -308,37 +364,9 @@ def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str])
     first = Launch(session, trials, taken, Pace(1, 1, 0.0, False), 10_000, sides)
     warm = {side: taken.warm[side][0]["time_s"] for side in sides}
     cuda = session.bench.cuda
-    cold = dict(warm) if cuda else {side: max(warm[side], first.look_cold(side)) for side in sides}
+    cold = warm if cuda else {side: max(warm[side], cold_s) for side, cold_s in first.look_cold().items()}
     first.close()
-    slow, fast = max(cold.values()), min(cold.values())
-    per_window = 1 if cuda else max(1, min(_MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
-    windows = 10 if cuda else 2 if fast > 2 * WINDOW_S else 3
-    each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
-    room = MEMORY["cuda" if cuda else "cpu"]
-    while windows > 1 and windows * per_window * each > room:
-        windows -= 1
-    while per_window > 1 and windows * per_window * each > room:
-        per_window //= 2
-    if slow > 0.25:
-        windows = 1
-    # thousands of times slower than its reference: its block, too, must end within a command's time
-    while windows > 1 and windows * per_window * slow > _LONGEST_BLOCK_S:
-        windows -= 1
-    while per_window > 1 and per_window * slow > _LONGEST_BLOCK_S:
-        per_window //= 2
-    return Pace(per_window, windows, warm[BASELINE], cuda and min(warm.values()) < SHORT_S, max(warm.values()))
-
-
-def _plan(session: Session, pace: Pace, sides: int) -> Plan:
-    """At least 20 blocks of each side in all, fewer only where that would take over twice the budget.
-
-    A fresh launch costs a tenth of a second on a CPU, where processes differ more: five launches there, three on a GPU.
-    """
-    rounds, blocks = (3, 8) if session.bench.cuda else (5, 4)
-    turn_s = ((sides - 1) * pace.once_s + pace.slow_s) * pace.calls
-    while blocks > 2 and rounds * blocks * turn_s > 2 * session.request.budget_s:
-        blocks -= 2
-    return Plan(min_rounds=rounds, max_rounds=2 * rounds + 2, blocks=blocks, budget_s=session.request.budget_s)
+    return pace_of(session, trials, cold, warm)
 
 
 def _checked_samples(session: Session, samples: Any, most: int) -> list[float]:

@@ -9,12 +9,15 @@ from popcorn.verify.defences.flags import remarks
 from popcorn.verify.judge import FLOORS, unfit, worst
 from popcorn.worker.held_out import draw_dims, hidden
 from popcorn.worker.session import Refused, Session, Stage
-from popcorn.worker.taken import Taken
+from popcorn.worker.taken import HELD_BYTES, Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
 _MOST_TRIALS = 24
+_MOST_AHEAD_BYTES = 64 << 20
+"""Of inputs and outputs of a trial that is made while another is under way."""
 _SIZES = {"any": "other sizes", "open": "other sizes", "held_out": "held-out sizes"}
+_TIMED = "the output of a timed call is wrong: "
 OUT_OF_FORM = "the candidate's process answered out of form"
 
 
@@ -59,13 +62,18 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
     trials.notes += [str(remark)[:300] for remark in opened["remarks"]]
     plan = plan_trials(request.trials, opened["jitters"], opened["noncontiguous"])
     assert session.candidate is not None
+    brought = not request.timing
     for index, (distribution, layout, jittered) in enumerate(plan):
         session.progress(f"trial {index + 1} of {len(plan)}")
-        dims = draw_dims(session, index) if jittered else opened["nominal"]
+        if index + 1 == len(plan) and not brought:
+            brought = True
+            session.bring(candidates=1, references=1)  # most who come as far as this are timed next
+        dims = _dims(session, index, jittered)
         question = session.question(dims, "trial", index, distribution=distribution, layout=layout)
         also = (f", {layout}" if layout != "contiguous" else "") + (f", {_SIZES[request.sizes]}" if jittered else "")
+        where = f"trial {index + 1} ({distribution} values{also}): "
         try:
-            _one_trial(session, trials, question, index == 0, f"trial {index + 1} ({distribution} values{also}): ")
+            _one_trial(session, trials, question, index == 0, where, _coming(session, trials, plan, index))
         except Refused as refused:
             refused = refused.told_as(lambda text, dims=dims: hidden(text, dims, opened["nominal"]))  # type: ignore[misc]
             return _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations()), trials
@@ -79,8 +87,25 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
     return _verdict(trials, "correct", None, None, session), trials
 
 
-def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nominal: bool, where: str) -> None:
-    """Raises Refused when the candidate does not pass."""
+def _dims(session: Session, index: int, jittered: bool) -> dict[str, int]:
+    return draw_dims(session, index) if jittered else session.opened["nominal"]
+
+
+def _coming(session: Session, trials: Trials, plan: list[tuple[str, str, bool]], index: int) -> dict[str, Any] | None:
+    """The next trial's question where the oracle may make it while the candidate is busy with this one: on a CPU, where two fit into memory, and not
+    beside the first, whose first call is timed."""
+    if session.bench.cuda or index == 0 or index + 1 >= len(plan):
+        return None
+    if trials.last["input_bytes"] + trials.last["output_bytes"] > _MOST_AHEAD_BYTES:
+        return None
+    distribution, layout, jittered = plan[index + 1]
+    return session.question(_dims(session, index + 1, jittered), "trial", index + 1, distribution=distribution, layout=layout)
+
+
+def _one_trial(
+    session: Session, trials: Trials, question: dict[str, Any], nominal: bool, where: str, coming: dict[str, Any] | None
+) -> None:  # fmt: skip
+    """Raises Refused when the candidate does not pass. `coming` is made meanwhile."""
     oracle, candidate = session.oracle, session.candidate
     assert oracle is not None and candidate is not None
     trial = session.ask(oracle, {"do": "trial", "question": question, "truth": True})
@@ -94,7 +119,7 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
     copied = construct(session, candidate, trial, question, "load")
     shown = len(trials.errors)
     try:
-        _run_once(session, trials, question, trial, nominal, where)
+        _run_once(session, trials, question, trial, nominal, where, coming)
     except Refused as refused:
         if not (nominal and copied and session.copies and refused.outcome in ("wrong_values", "nonfinite")):
             raise
@@ -103,18 +128,25 @@ def _one_trial(session: Session, trials: Trials, question: dict[str, Any], nomin
         del trials.errors[shown:]
         construct(session, candidate, trial, question, "load")
         try:
-            _run_once(session, trials, question, trial, nominal, where)
+            _run_once(session, trials, question, trial, nominal, where, coming)
         except Refused:
             trials.errors[shown:] = beside
             raise refused from None
 
 
-def _run_once(session: Session, trials: Trials, question: dict[str, Any], trial: dict[str, Any], nominal: bool, where: str) -> None:
+def _run_once(
+    session: Session, trials: Trials, question: dict[str, Any], trial: dict[str, Any], nominal: bool, where: str, coming: dict[str, Any] | None
+) -> None:  # fmt: skip
     oracle, candidate, stage = session.oracle, session.candidate, "correctness"
     assert oracle is not None and candidate is not None
-    session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
-    run = {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}
-    ran = session.ask_candidate(candidate, run, stage, None if trials.passed else session.request.first_call_s)
+    ahead = session.between.run(lambda: session.ask(oracle, {"do": "trial_ahead", "question": coming})) if coming else None
+    try:
+        session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
+        run = {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}
+        ran = session.ask_candidate(candidate, run, stage, None if trials.passed else session.request.first_call_s)
+    finally:
+        if ahead is not None:
+            ahead.result()
     first = ran.get("first_call_s")
     if trials.first_call_s is None and isinstance(first, float) and 0 < first < 1e6:
         trials.first_call_s = first
@@ -218,26 +250,37 @@ def _verdict(
     )
 
 
-def judge_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
-    """Judge results of timed calls; Refused when one is wrong."""
+def hold_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
+    """Results of timed calls, copied as they are now while their process is stopped: to be judged when nothing is timed."""
     assert session.oracle is not None
-    where = "the output of a timed call is wrong: "
-    check_form(session, trees, "timing", where)
+    check_form(session, trees, "timing", _TIMED)
     if len(trees) != len(questions):
         raise Refused("runtime_error", OUT_OF_FORM, "timing")
-    message = {"do": "judge_timed", "questions": questions, "trees": trees, "floor": trials.floor}
-    judged = session.ask(session.oracle, {**message, "conditioning": False})["judged"]
-    for position, item in enumerate(judged):
+    session.ask(session.oracle, {"do": "hold", "questions": questions, "trees": trees})
+    taken.held += len(questions)
+    if taken.held * trials.last["output_bytes"] > HELD_BYTES["cuda" if session.bench.cuda else "cpu"]:
+        judge_held(session, trials, taken)
+
+
+def judge_held(session: Session, trials: Trials, taken: Taken) -> None:
+    """Judge what is held; Refused when one is wrong."""
+    if not taken.held:
+        return
+    taken.held, oracle = 0, session.oracle
+    assert oracle is not None
+    message = {"do": "judge_held", "floor": trials.floor}
+    for position, item in enumerate(session.ask(oracle, {**message, "at": None, "conditioning": False})["judged"]):
         if item["unfit"]:
             continue
         probe = Trials(trials.floor)
         try:
-            settle(session, item, probe, "timed", "timing", where)
+            settle(session, item, probe, "timed", "timing", _TIMED)
         except Refused as refused:
             if refused.outcome != "wrong_values":
                 raise
             # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
-            single = {**message, "questions": [questions[position]], "trees": [trees[position]], "conditioning": True}
-            settle(session, session.ask(session.oracle, single)["judged"][0], probe, "timed", "timing", where)
+            again = session.ask(oracle, {**message, "at": [position], "conditioning": True})["judged"][0]
+            settle(session, again, probe, "timed", "timing", _TIMED)
         taken.judged += probe.judged
+    session.ask(oracle, {"do": "let_go"})
     session.passed["timed_outputs"] = None

@@ -5,6 +5,7 @@ No candidate code ever runs here; what a candidate returned arrives as bytes in 
 
 import copy
 import functools
+import os
 import time
 import traceback
 from pathlib import Path
@@ -14,35 +15,36 @@ import torch
 
 from popcorn.errors import PopcornError
 from popcorn.verify.compare import compare, limit_errors, moved
-from popcorn.verify.inputs import Drawing, cast, lay_out, nudge
+from popcorn.verify.inputs import cast, nudge
 from popcorn.worker.failure import Failed
-from popcorn.worker.mailbox import Buffer, create, free, leaves, pack, size_of, tensors_of, unpack
+from popcorn.worker.holding import Leaves, unpacked
+from popcorn.worker.mailbox import Buffer, create, free, pack, size_of, tensors_of
+from popcorn.worker.making import Maker
 from popcorn.worker.stacking import stacked
-from popcorn.worker.subject import TORCH_DTYPES, load_reference, seed_all, set_precision
+from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
 from popcorn.worker.trees import (
     dtype_of,
     first_difference,
     has_nonfinite,
     overlapping,
     plain_sizes,
-    replace_tensors,
     shape_of,
     steps,
     storage_bytes,
-    to_device,
     unjudgeable,
 )
-from popcorn.worker.truth import Question, Truth
+from popcorn.worker.truth import Question, Tried, Truth
 
 _SLACK = 1 << 20
 _FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
 _EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "tf32": 2.0**-10, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
-class Oracle:
+class Oracle(Maker):
     """Answers the parent's commands, one method each."""
 
     def __init__(self, device: str, folder: Path):
+        super().__init__()
         self.device = torch.device(device)
         self.folder = folder
         self.inbox: Buffer | None = None
@@ -51,17 +53,16 @@ class Oracle:
         self._names = 0
         self._truth_dtype: torch.dtype = torch.float64
         self._truth_reason: str | None = None
-        self.drew = False
         self._dtypes: dict[str, torch.dtype] = {}
-        self._cotangent_specs: dict[str, list[tuple[torch.Size, torch.dtype]]] = {}
+        self._ahead: Tried | None = None
 
     def do_open(self, message: dict) -> dict:
         """Load the problem; say what it declares."""
         from popcorn.suites.loading import load
 
         self.loaded = load(message["problem"], message["size"])
-        self.precision: str = message["precision"]
-        self.gradient: bool = message["gradient"]
+        self.precision = message["precision"]
+        self.gradient = message["gradient"]
         set_precision(self.precision)
         if self.gradient and self.loaded.differentiable is False:
             raise Failed("rejected", "this problem declares that it is not differentiable; leave --backward out")
@@ -108,6 +109,55 @@ class Oracle:
         """Make one trial: inputs and weights to the inbox, truth and reference kept here (a timed launch needs no truth).
         `unfit` says why it cannot decide anything."""
         question = Question(**message["question"])
+        self.held.inputs.clear()  # the last launch's
+        if message["truth"] and self._ahead is not None and self._ahead.question == question:
+            made, self._ahead = self._ahead, None
+        else:
+            made = self._try(question, message["truth"])
+        self.current = made.truth or self.current
+        inputs, init_args, model, reference, cotangents = made.inputs, made.init_args, made.model, made.reference, made.cotangents
+        state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
+        self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))
+        self.outbox = self._grown(self.outbox, "out", 2 * size_of([leaf for _, leaf in reference]))
+        assert self.inbox is not None and self.outbox is not None
+        self.inbox.reset()
+        packed = {"inputs": pack(inputs, self.inbox), "cotangents": pack(cotangents, self.inbox), "differentiable": made.differentiable}
+        packed_args, packed_state = pack(plain_sizes(init_args), self.inbox), pack(state, self.inbox)
+        self._synchronize()
+        forward_only = [leaf for path, leaf in reference if not path.startswith("out['grad']")]
+        return {
+            "unfit": made.unfit,
+            "set": packed,
+            "init_args": packed_args,
+            "state": packed_state,
+            "output_specs": [[list(t.shape), str(t.dtype).removeprefix("torch.")] for t in forward_only if isinstance(t, torch.Tensor)],
+            "parameter_names": [name for name, _ in model.named_parameters()] if isinstance(model, torch.nn.Module) else [],
+            "expected": [[path, shape_of(leaf), dtype_of(leaf)] for path, leaf in reference],
+            "aliases": made.views,  # where the reference returns a view of an input, a candidate may do the same
+            "inbox": self.inbox.address,
+            "outbox": self.outbox.address,
+            "reference_s": made.reference_s,
+            "input_bytes": sum(t.numel() * t.element_size() for t in tensors_of(inputs)),
+            # an incoming gradient that is handed through takes no memory of its own
+            "output_storage_bytes": storage_bytes([(path, leaf) for path, leaf in reference if not overlapping(leaf, cotangents)]),
+            "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
+            "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
+            "truth_reason": self._truth_reason,
+        }
+
+    def do_trial_ahead(self, message: dict) -> dict:
+        """Make a trial that comes next, while the candidate is busy with this one; `trial` then only hands it over. What goes wrong, goes wrong there
+        again."""
+        current = self.current
+        try:
+            self._ahead = self._try(Question(**message["question"]), True)
+        except Exception:  # one sentence for it is enough, and that is `trial`'s
+            self._ahead = None
+        finally:
+            self.current = current
+        return {}
+
+    def _try(self, question: Question, truth: bool) -> Tried:
         from popcorn.worker.examining import RANDOM, draws_for_itself
 
         started = time.perf_counter()
@@ -119,46 +169,23 @@ class Oracle:
             raise
         except Exception as error:
             raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
-        reference_s, views = time.perf_counter() - started, self.views
-        self._dtypes = {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
-        unfit = unjudgeable(reference)
-        if not unfit and self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
+        views, self._dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
+        reference_s = time.perf_counter() - started
+        tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))
+        if tried.unfit is None and self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
             raise Failed("invalid_reference", RANDOM)
-        elif not unfit and message["truth"]:
-            unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
-        state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
-        self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))
-        self.outbox = self._grown(self.outbox, "out", 2 * size_of([leaf for _, leaf in reference]))
-        assert self.inbox is not None and self.outbox is not None
-        self.inbox.reset()
-        packed = {"inputs": pack(inputs, self.inbox), "cotangents": pack(cotangents, self.inbox), "differentiable": differentiable}
-        packed_args, packed_state = pack(plain_sizes(init_args), self.inbox), pack(state, self.inbox)
-        self._synchronize()
-        forward_only = [leaf for path, leaf in reference if not path.startswith("out['grad']")]
-        return {
-            "unfit": unfit,
-            "set": packed,
-            "init_args": packed_args,
-            "state": packed_state,
-            "output_specs": [[list(t.shape), str(t.dtype).removeprefix("torch.")] for t in forward_only if isinstance(t, torch.Tensor)],
-            "parameter_names": [name for name, _ in model.named_parameters()] if isinstance(model, torch.nn.Module) else [],
-            "expected": [[path, shape_of(leaf), dtype_of(leaf)] for path, leaf in reference],
-            "aliases": views,  # where the reference returns a view of an input, a candidate may do the same
-            "inbox": self.inbox.address,
-            "outbox": self.outbox.address,
-            "reference_s": reference_s,
-            "input_bytes": sum(t.numel() * t.element_size() for t in tensors_of(inputs)),
-            # an incoming gradient that is handed through takes no memory of its own
-            "output_storage_bytes": storage_bytes([(path, leaf) for path, leaf in reference if not overlapping(leaf, cotangents)]),
-            "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
-            "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
-            "truth_reason": self._truth_reason,
-        }
+        if tried.unfit is None and truth:
+            tried.unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
+            tried.truth = self.current
+        return tried
 
     def do_contents(self, message: dict) -> dict:
-        """Fresh input sets for one timed block, one after another in the inbox; as one tensor for each input where `stack` asks for it."""
+        """Fresh input sets for one timed block, one after another in the inbox; as one tensor for each input where `stack` asks for it. Those in
+        `keep` are held for judging."""
         questions = [Question(**q) for q in message["questions"]]
         made = [self._inputs(question) for question in questions]
+        for index in message.get("keep", ()):
+            self.held.keep(questions[index], made[index])
         wide = stacked(made) if message.get("stack") and not self.gradient else None
         if wide is not None:
             self.inbox = self._grown(self.inbox, "in", size_of(wide))
@@ -180,39 +207,56 @@ class Oracle:
         self._synchronize()
         return {"sets": sets, "inbox": self.inbox.address}
 
-    def do_judge_timed(self, message: dict) -> dict:
-        """Make the truth of timed input sets again, from their seeds, and judge the results that were timed on them.
+    def do_draw_ahead(self, message: dict) -> dict:
+        """Draw inputs that `contents` will be asked for. They stay here: nobody sees them before."""
+        for question in (Question(**q) for q in message["questions"]):
+            if not self.held.knows(question):
+                self.held.keep(question, self._inputs(question))
+        return {}
+
+    def do_hold(self, message: dict) -> dict:
+        """Copy results of timed calls out of the outbox, to be judged later."""
+        assert self.outbox is not None
+        for item, tree in zip(message["questions"], message["trees"], strict=True):
+            self.held.hold(Question(**item), tree, self.outbox)
+        self._synchronize()  # the copies are made before anybody writes there again
+        return {}
+
+    def do_judge_held(self, message: dict) -> dict:
+        """Make the truth of timed input sets again, from their seeds, and judge the results that were timed on them: all, or those `at` some places.
 
         Without `conditioning` neither the reference's own errors nor those of rounding are known, so the bound is the stricter one: what passes
         it passes; who fails it is asked about again with them.
         """
         judged = []
-        for item, tree in zip(message["questions"], message["trees"], strict=True):
-            question = Question(**item)
+        held = self.held.results
+        for question, got in held if message["at"] is None else [held[index] for index in message["at"]]:
             inputs, init_args, model = self._make(question)
             cotangents, differentiable = self._cotangents_like(inputs, question)
             fully = message["conditioning"] or not self._dtypes or self._truth_dtype != torch.float64
             reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision) if fully else None
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
-            judged.append(
-                {"unfit": unfit, "structure": None, "outputs": []}
-                if unfit
-                else {"unfit": None, **self._judge([tree], message["floor"], figures=False)}
-            )
+            found = {"structure": None, "outputs": []} if unfit else self._judge([got], message["floor"], figures=False)
+            judged.append({"unfit": unfit, **found})
         return {"judged": judged}
+
+    def do_let_go(self, message: dict) -> dict:
+        """The results that were held are judged: forget them."""
+        self.held.results.clear()
+        return {}
 
     def do_judge(self, message: dict) -> dict:
         """Compare what lies in the outbox with the current truth. The structure first, then the errors per output."""
-        return self._judge(message["trees"], message["floor"], message.get("figures", True))
+        assert self.outbox is not None
+        got = [unpacked(tree, self.outbox, private=False) for tree in message["trees"]]
+        return self._judge(got, message["floor"], message.get("figures", True))
 
-    def _judge(self, trees: list[Any], floor: float, figures: bool = True) -> dict[str, Any]:
-        assert self.current is not None and self.outbox is not None
-        got: list[list[tuple[str, Any]]] = []
-        for tree in trees:
-            try:
-                got.append(leaves(unpack(tree, self.outbox, private=False), "out"))
-            except Exception as error:  # the description is the candidate's word: whatever is wrong with it is the candidate's
-                return {"structure": ["wrong_dtype", f"the output is not made of plain tensors: {error}"[:400]], "outputs": []}
+    def _judge(self, arrived: list[Leaves | str], floor: float, figures: bool = True) -> dict[str, Any]:
+        assert self.current is not None
+        got = [one for one in arrived if not isinstance(one, str)]
+        for wrong in arrived:
+            if isinstance(wrong, str):
+                return {"structure": ["wrong_dtype", wrong], "outputs": []}
         problem = first_difference(got[0], self.current.reference)
         if problem is not None:
             return {"structure": list(problem), "outputs": []}
@@ -246,68 +290,15 @@ class Oracle:
         return {"bytes": self.inbox.used}
 
     def do_ceilings(self, message: dict) -> dict:
-        """Bandwidth and flop rates measured on this device."""
+        """Bandwidth and flop rates measured on this device, a CPU's with all of its cores."""
         from popcorn.devices.ceilings import measure_ceilings
 
-        return {"ceilings": measure_ceilings(str(self.device), message["seconds"]).model_dump()}
-
-    def _inputs(self, question: Question) -> list[Any]:
-        seed_all(question.seed)
-        with torch.device(self.device), Drawing(question.distribution):
-            inputs = self.loaded.inputs(question.dims)
-        inputs = to_device(inputs, self.device)
-        return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
-
-    def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
-        inputs = self._inputs(question)
-        init_args = self.loaded.init_args(question.dims)
-        subject = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient)
-        return inputs, init_args, subject.forward
-
-    def _cotangents(self, model: Any, inputs: list[Any], question: Question) -> tuple[list[torch.Tensor], list[bool]]:
-        """Random cotangents for every differentiable output, and which inputs take part."""
-        if not self.gradient:
-            return [], [False for _ in tensors_of(inputs)]
-        torch.manual_seed(question.forward_seed)
-        leaves_ = [t.detach().requires_grad_(True) if t.is_floating_point() else t for t in tensors_of(inputs)]
-        outputs = tensors_of(model(*replace_tensors(inputs, leaves_)))
-        specs = [(t.shape, t.dtype) for t in outputs if t.requires_grad]
-        self._cotangent_specs[str(question.dims)] = specs
-        if not specs:
-            raise Failed("rejected", "no output of the reference carries a gradient; leave --backward out")
-        return self._cotangents_like(inputs, question)
-
-    def _cotangents_like(self, inputs: list[Any], question: Question) -> tuple[list[torch.Tensor], list[bool]]:
-        """Cotangents for sizes that `_cotangents` has met."""
-        if not self.gradient:
-            return [], [False for _ in tensors_of(inputs)]
-        generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x5EED)
-        specs = self._cotangent_specs[str(question.dims)]
-        drawn = [torch.randn(shape, generator=generator, device=self.device).to(dtype) for shape, dtype in specs]
-        return drawn, [t.is_floating_point() for t in tensors_of(inputs)]
-
-    def _answer(
-        self, model: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool], question: Question, precision: str
-    ) -> list[tuple[str, Any]]:
-        """Outputs (and gradients) of a model on private copies of the inputs."""
-        from popcorn.worker.subject import Subject
-
-        subject = Subject(model, dict(model.named_parameters()) if self.gradient else {}, self.gradient)
-        fresh = [t.detach().clone() for t in tensors_of(inputs)]
-        for tensor, wanted in zip(fresh, differentiable, strict=True):
-            tensor.requires_grad_(wanted)
-        seed_all(question.forward_seed)
-        state = self._generator_state()
-        dtype = TORCH_DTYPES[precision]
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(dtype if precision == "float64" else before)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
         try:
-            result = subject.call(replace_tensors(inputs, fresh), cotangents)
+            return {"ceilings": measure_ceilings(str(self.device), message["seconds"]).model_dump()}
         finally:
-            torch.set_default_dtype(before)
-        self.drew = not torch.equal(state, self._generator_state())
-        self.views = overlapping(result, fresh)
-        return [(path, leaf.detach() if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in leaves(result, "out")]
+            torch.set_num_threads(threads)
 
     def _settle(
         self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool],
@@ -386,10 +377,3 @@ class Oracle:
             free(buffer)
         self._names += 1
         return create(self.folder / name, f"{name}-{self._names}", size + size // 8 + _SLACK, self.device)
-
-    def _generator_state(self) -> torch.Tensor:
-        return torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else torch.get_rng_state()
-
-    def _synchronize(self) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()

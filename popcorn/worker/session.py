@@ -6,7 +6,6 @@ import json
 import secrets
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from popcorn.toolchain.languages import is_python
 from popcorn.toolchain.result import BuildResult
 from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
+from popcorn.worker.between import Between
 from popcorn.worker.gate import refused, refused_build
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
 from popcorn.worker.ranks import world_of
@@ -91,6 +91,7 @@ class Session:
         self.passed: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
         self.opened: dict[str, Any] = {}
+        self.between = Between()
         self._children: list[Child] = []
         self._candidate_file: Path | None = None
         self.oracle: Child | None = None
@@ -287,7 +288,8 @@ class Session:
         }
 
     def own_processes(self) -> tuple[int, ...]:
-        """Process ids of this evaluation: what they do on the device disturbs nobody else's measuring."""
+        """Process ids of this evaluation, nobody on the way out or in: what they do on the device disturbs nobody else's measuring."""
+        self.between.settle()
         return tuple(child.pid for child in self._children)
 
     def new_folder(self, name: str) -> Path:
@@ -297,16 +299,28 @@ class Session:
 
     def end(self, *children: Child) -> None:
         """End these children now, at once: a GPU's context takes a tenth of a second to go."""
-        if children:
-            with ThreadPoolExecutor(len(children)) as pool:
-                list(pool.map(Child.kill, children))
-        self._children = [child for child in self._children if child not in children]
+        self.let_go(*children)
+        self.between.settle()
+
+    def let_go(self, *children: Child) -> None:
+        """End these children while other work goes on; nothing may be timed before `between.settle`."""
+        self.between.let_go(*children)
+        for child in children:
+            self._children.remove(child)
+
+    def bring(self, candidates: int, references: int) -> None:
+        """Start processes of the next launch while other work goes on: as fresh as if they were started when they are needed."""
+        for _ in range(candidates):
+            self.between.bring("candidate", lambda: self.start_candidate("load"))
+        for _ in range(references):
+            self.between.bring("reference", self.start_reference)
 
     def close(self) -> None:
         """End every child of this evaluation and remove its files."""
-        with contextlib.suppress(Exception):
-            self.end(*self._children)
-        self._children.clear()
+        for _ in range(2):  # once more for who was on the way in
+            with contextlib.suppress(Exception):
+                self.end(*self._children)
+        self.between.close()
         for folder in self._folders:
             remove_tree(folder)
         self._folders.clear()

@@ -21,6 +21,7 @@ from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.flags import precision_flags, restore_precision, snapshot
 from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, pack, tensors_of, unpack
 from popcorn.worker.places import Places
+from popcorn.worker.planting import slowed
 from popcorn.worker.stacking import slots_of
 from popcorn.worker.subject import CandidateFile, Subject, import_candidate, load_candidate, load_reference, set_precision
 from popcorn.worker.trees import describe, overlapping, packed_or_described, private_copy, same_values, stash
@@ -165,7 +166,7 @@ class Side:
         torch.manual_seed(message["forward_seed"])
         calls = [functools.partial(subject.call, *slot) for slot in self.slots]
         if planted_s:
-            calls = [self._slowed(call, planted_s) for call in calls]  # type: ignore[misc]
+            calls = [slowed(call, planted_s, self.device) for call in calls]  # type: ignore[misc]
         windows = [calls[i : i + per_window] for i in range(0, len(calls), per_window)]
         aliens: list[str] = []
         kept_by_slot = self.kept
@@ -176,8 +177,9 @@ class Side:
             kept_by_slot[index] = stash(kept_by_slot[index], result, aliens)
 
         samples = self._guard(lambda: timer.time(windows, keep))
-        # OpenMP's workers spin for a while after the last region: let them come to rest before the other side's turn
-        time.sleep(0.003)
+        if self.device.type == "cuda" or torch.get_num_threads() > 1:
+            # OpenMP's workers spin for a while after the last region: let them come to rest before the other side's turn
+            time.sleep(0.003)
         return {"samples_s": samples, "aliens": aliens[:5], "flags": self._changed_flags()}
 
     def do_give(self, message: dict) -> dict:
@@ -353,40 +355,6 @@ class Side:
             for size in (1 << 20, 1 << 24, max(1 << 25, min(free, 1 << 32))):
                 blocks.append(torch.full((size // 4,), float("nan") if byte & 0x80 else 3e38, device=self.device))
             del blocks
-
-    def _slowed(self, call: Callable[[], Any], extra_s: float) -> Callable[[], Any]:
-        """The planted slowdown of the control: the call, then a wait of known length on the same device."""
-        if self.device.type == "cuda":
-            cycles = int(extra_s * _cycles_per_s())
-
-            def run_cuda() -> Any:
-                result = call()
-                torch.cuda._sleep(cycles)
-                return result
-
-            return run_cuda
-
-        def run() -> Any:
-            result = call()
-            end = time.perf_counter_ns() + int(extra_s * 1e9)
-            while time.perf_counter_ns() < end:
-                pass
-            return result
-
-        return run
-
-
-@functools.cache
-def _cycles_per_s() -> float:
-    """Cycles of torch.cuda._sleep in a second, measured: it counts the multiprocessor's clock, which varies."""
-    cycles = 20_000_000
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    torch.cuda._sleep(cycles)
-    start.record()
-    torch.cuda._sleep(cycles)
-    stop.record()
-    torch.cuda.synchronize()
-    return cycles / (start.elapsed_time(stop) * 1e-3)
 
 
 def _compiled(model_class: type) -> Callable[..., Any]:

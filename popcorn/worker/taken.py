@@ -18,6 +18,8 @@ JUDGED_SHARE = 0.1
 """Of the results of timed calls, at least this share is judged."""
 MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
 """Bytes that the inputs and outputs of one block or batch may take."""
+HELD_BYTES = {"cpu": 256 << 20, "cuda": 2 << 30}
+"""Bytes of timed results that wait for their judgement, and on a CPU of inputs that are drawn ahead."""
 
 
 @dataclass
@@ -43,8 +45,12 @@ class Taken:
 
     timed_calls: int = 0
     judged: int = 0
+    held: int = 0
+    """Results that are not judged yet."""
     warm: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     parent_s: float | None = None
+    asking_s: float | None = None
+    """What a row of calls costs beside its calls, the least of the launches that asked."""
     busy: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """Processor and wall seconds of the candidate's own blocks."""
     idle: list[float] = field(default_factory=lambda: [0.0, 0.0])

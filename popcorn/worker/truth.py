@@ -1,4 +1,4 @@
-"""Truth and Question: one set of inputs, how to make it again, and what the oracle knows about it. Needs torch."""
+"""Truth, Question and Tried: one set of inputs, how to make it again, and what the oracle knows about it. Needs torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,3 +34,22 @@ class Question:
     forward_seed: int
     distribution: str
     layout: str
+
+
+@dataclass
+class Tried:
+    """One trial: everything that the reference alone decides."""
+
+    question: Question
+    inputs: list[Any]
+    init_args: Any
+    model: Any
+    cotangents: list[torch.Tensor]
+    differentiable: list[bool]
+    reference: list[tuple[str, Any]]
+    views: list[str]
+    """Where the reference returns a view of an input."""
+    reference_s: float
+    unfit: str | None = None
+    """Why it cannot decide anything."""
+    truth: Truth | None = None

@@ -5,7 +5,7 @@ import importlib
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from popcorn.errors import HarnessFailure
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.verify.defences.registry import NAMES, switched_off
-from popcorn.worker import batch, comparing, judging, nursery, row, session
+from popcorn.worker import batch, comparing, judging, nursery, planning, row, session
 from popcorn.worker import bench as bench_module
 from popcorn.worker.bench import Bench
 from popcorn.worker.session import Session
@@ -90,7 +90,7 @@ def test_without_value_kinds_missing_tails_are_right(bench: Bench, store: Store,
 
 def test_without_timed_outputs_work_is_skipped_where_it_is_timed(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (comparing, batch, row):
-        monkeypatch.setattr(module, "judge_results", lambda *_: None)
+        monkeypatch.setattr(module, "hold_results", lambda *_: None)
     gets_away(judged("phase_by_count", bench, store))
 
 
@@ -99,13 +99,16 @@ def test_without_rest_work_is_done_after_the_answer(bench: Bench, store: Store, 
     with switched_off("idle"), switched_off("cores"), switched_off("clock"):
         assert not judged("late_batch", bench, store).record.verdict.correct
         monkeypatch.setattr(nursery.Child, "_signal", lambda self, which: None)
-        fetch = batch.fetch
 
-        def later(*arguments: Any) -> Any:
-            time.sleep(0.3)  # who works on has this long, where a stopped process has none
-            return fetch(*arguments)
+        def later(act: Callable[..., Any]) -> Callable[..., Any]:
+            def acting(*arguments: Any) -> Any:
+                time.sleep(0.3)  # who works on has this long, where a stopped process has none
+                return act(*arguments)
 
-        monkeypatch.setattr(batch, "fetch", later)
+            return acting
+
+        monkeypatch.setattr(batch, "fetch", later(batch.fetch))
+        monkeypatch.setattr(row, "hold_results", later(row.hold_results))
         gets_away(judged("late_batch", bench, store))
 
 
@@ -163,7 +166,7 @@ def test_without_limits_nothing_ends_a_hang(bench: Bench, store: Store, monkeypa
 
 def test_without_the_speed_of_light_a_false_clock_is_believed(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Bench, "cache_bytes", 64 << 10)  # so that a small problem counts as one that no cache holds
-    monkeypatch.setattr(comparing, "_MAX_PER_WINDOW", 2)  # a claim of a microsecond asks for many calls
+    monkeypatch.setattr(planning, "MAX_PER_WINDOW", 2)  # a claim of a microsecond asks for many calls
     with switched_off("clock"):
         assert judged("patched_block", bench, store).record.verdict.violations[0].defence == "speed_of_light"
         with switched_off("speed_of_light"):

@@ -45,6 +45,12 @@ def test_hidden_processes_of_a_container_are_ours_until_there_are_too_many():
     assert compare(replace(QUIET, **hidden), after(**hidden), own={7}).fit is False
 
 
+def test_processes_of_ours_may_be_others_at_the_second_look():
+    assert compare(QUIET, after(gpu_processes=frozenset({8})), {7}, {8}).fit is True
+    assert compare(QUIET, after(gpu_processes=frozenset({8})), {7}).fit is False
+    assert compare(QUIET, after(gpu_processes=frozenset({7})), {7}, {8}).fit is False
+
+
 def test_a_throttle_at_the_start_counts_too():
     assert compare(replace(QUIET, throttles=frozenset({"hardware slowdown"})), after(), own={7}).fit is False
 

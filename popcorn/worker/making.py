@@ -1,0 +1,97 @@
+"""From a question to inputs, a model and its answer: the reference, run as its problem says. Needs torch; in the oracle."""
+
+from typing import Any
+
+import torch
+
+from popcorn.suites.loading import Loaded
+from popcorn.verify.inputs import Drawing, cast, lay_out
+from popcorn.worker.failure import Failed
+from popcorn.worker.holding import Held
+from popcorn.worker.mailbox import leaves, tensors_of
+from popcorn.worker.subject import TORCH_DTYPES, Subject, load_reference, seed_all
+from popcorn.worker.trees import overlapping, replace_tensors, to_device
+from popcorn.worker.truth import Question
+
+
+class Maker:
+    """One problem on one device at one precision."""
+
+    device: torch.device
+    loaded: Loaded
+    precision: str
+    gradient: bool
+
+    def __init__(self) -> None:
+        self.held = Held()
+        self.drew = False
+        """Whether the last answer moved torch's generator."""
+        self.views: list[str] = []
+        """Where the last answer was a view of an input."""
+        self._cotangent_specs: dict[str, list[tuple[torch.Size, torch.dtype]]] = {}
+
+    def _inputs(self, question: Question) -> list[Any]:
+        held = self.held.take(question)
+        if held is not None:
+            return held
+        seed_all(question.seed)
+        with torch.device(self.device), Drawing(question.distribution):
+            inputs = self.loaded.inputs(question.dims)
+        inputs = to_device(inputs, self.device)
+        return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
+
+    def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
+        inputs = self._inputs(question)
+        init_args = self.loaded.init_args(question.dims)
+        subject = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient)
+        return inputs, init_args, subject.forward
+
+    def _cotangents(self, model: Any, inputs: list[Any], question: Question) -> tuple[list[torch.Tensor], list[bool]]:
+        """Random cotangents for every differentiable output, and which inputs take part."""
+        if not self.gradient:
+            return [], [False for _ in tensors_of(inputs)]
+        torch.manual_seed(question.forward_seed)
+        leaves_ = [t.detach().requires_grad_(True) if t.is_floating_point() else t for t in tensors_of(inputs)]
+        outputs = tensors_of(model(*replace_tensors(inputs, leaves_)))
+        specs = [(t.shape, t.dtype) for t in outputs if t.requires_grad]
+        self._cotangent_specs[str(question.dims)] = specs
+        if not specs:
+            raise Failed("rejected", "no output of the reference carries a gradient; leave --backward out")
+        return self._cotangents_like(inputs, question)
+
+    def _cotangents_like(self, inputs: list[Any], question: Question) -> tuple[list[torch.Tensor], list[bool]]:
+        """Cotangents for sizes that `_cotangents` has met."""
+        if not self.gradient:
+            return [], [False for _ in tensors_of(inputs)]
+        generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x5EED)
+        specs = self._cotangent_specs[str(question.dims)]
+        drawn = [torch.randn(shape, generator=generator, device=self.device).to(dtype) for shape, dtype in specs]
+        return drawn, [t.is_floating_point() for t in tensors_of(inputs)]
+
+    def _answer(
+        self, model: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool], question: Question, precision: str
+    ) -> list[tuple[str, Any]]:
+        """Outputs (and gradients) of a model on private copies of the inputs."""
+        subject = Subject(model, dict(model.named_parameters()) if self.gradient else {}, self.gradient)
+        fresh = [t.detach().clone() for t in tensors_of(inputs)]
+        for tensor, wanted in zip(fresh, differentiable, strict=True):
+            tensor.requires_grad_(wanted)
+        seed_all(question.forward_seed)
+        state = self._generator_state()
+        dtype = TORCH_DTYPES[precision]
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(dtype if precision == "float64" else before)
+        try:
+            result = subject.call(replace_tensors(inputs, fresh), cotangents)
+        finally:
+            torch.set_default_dtype(before)
+        self.drew = not torch.equal(state, self._generator_state())
+        self.views = overlapping(result, fresh)
+        return [(path, leaf.detach() if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in leaves(result, "out")]
+
+    def _generator_state(self) -> torch.Tensor:
+        return torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else torch.get_rng_state()
+
+    def _synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
