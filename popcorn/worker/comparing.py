@@ -226,9 +226,8 @@ class Launch:
         self.taken.timed_calls += self.pace.calls
         # at least one in ten so far; where that leaves a block without any, one of its calls as often as not
         indices = self.draw(self.pace.calls, self.block)
-        if self.taken.judged + self.taken.held < JUDGED_SHARE * self.taken.timed_calls or self.draw(2, self.block, "as often as not") == [
-            0
-        ]:
+        as_often_as_not = self.draw(2, self.block, "as often as not") == [0]
+        if as_often_as_not or self.taken.judged + self.taken.held < JUDGED_SHARE * self.taken.timed_calls:
             self.hold_kept(indices)
 
     def hold_kept(self, indices: list[int]) -> None:
