@@ -110,7 +110,7 @@ class Launch:
         ask(child, {"do": "short", "short": self.pace.short})
 
     def _warm(self, side: str, child: Child) -> None:
-        """At least 200 ms of calls (a CPU's clock is up already: 50 ms) before the first block, one side at a time, and on a GPU until two
+        """At least 200 ms of calls (a CPU's clock is up already: 20 ms) before the first block, one side at a time, and on a GPU until two
         looks agree within 1 %."""
         ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         cuda = self.session.bench.cuda
