@@ -15,6 +15,7 @@ from popcorn.toolchain.triton_cache import private_caches
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 from popcorn.worker.presence import readable
+from popcorn.worker.spares import Spares, most_spares
 from popcorn.worker.tidying import remove_tree
 
 _SHARED_MEMORY = Path("/dev/shm")
@@ -44,6 +45,7 @@ class Bench:
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
         self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+        self.spares = Spares(self._make_spare, most_spares(self.machine.memory_bytes)) if self.cuda else None
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -59,6 +61,7 @@ class Bench:
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
+        self.stock()
 
     @property
     def nursery(self) -> Nursery:
@@ -68,6 +71,8 @@ class Bench:
                 raise BenchClosed
             if self._nursery.gone:
                 self._nursery.close()
+                if self.spares is not None:
+                    self.spares.drop()
                 self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
             return self._nursery
 
@@ -101,7 +106,7 @@ class Bench:
         may_read: tuple[str, ...] = (),
     ) -> Child:
         """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
-        child = self.nursery.fork()
+        child = (self.spares and self.spares.take()) or self.nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
         # what is not trusted never shares a cache with what is
@@ -110,8 +115,7 @@ class Bench:
         env = {"TMPDIR": str(private), "HOME": str(private), **caches}
         if role == "implementation":
             env["POPCORN_CACHE_DIR"] = str(self.cache)  # where the user's own implementations are; its home is another one
-        if self.cuda and self.machine.device_uuid:
-            env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
+        env.update(self._device_env())
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / own / "nvrtc"),
@@ -126,6 +130,27 @@ class Bench:
         child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
 
+    def stock(self) -> None:
+        """On a GPU have the processes of an evaluation ready, in the background; returns at once."""
+        if self.spares is not None and not self._closed:
+            self.spares.refill()
+
+    def _make_spare(self) -> Child:
+        child = self.nursery.fork()
+        # the driver's own cache of what it compiles is the trusted one; a candidate's fence keeps it from writing there
+        cache = private_caches(self.cache / "private", "trusted")["CUDA_CACHE_PATH"]
+        env = {**self._device_env(), "CUDA_CACHE_PATH": cache}
+        try:
+            child.ask({"role": "spare", "env": env, "device": self.device}, timeout_s=60)
+        except BaseException:
+            child.kill()
+            raise
+        return child
+
+    def _device_env(self) -> dict[str, str]:
+        """What shows a child this device alone."""
+        return {"CUDA_VISIBLE_DEVICES": self.machine.device_uuid} if self.cuda and self.machine.device_uuid else {}
+
     def machine_with_ceilings(self) -> Machine:
         """The machine's facts, with the ceilings measured on it where they are known."""
         return self.machine if self.ceilings is None else with_ceilings(self.machine, self.ceilings)
@@ -139,6 +164,8 @@ class Bench:
         """End the zygote and all children, empty the lanes, remove temporary files. An evaluation under way ends without an answer."""
         with self._lock:
             self._closed = True
+        if self.spares is not None:
+            self.spares.close()
         self._nursery.close()
         self.build_lane.close()
         self.device_lane.close()

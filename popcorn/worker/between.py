@@ -37,6 +37,11 @@ class Between:
             brought = waiting.pop(0) if waiting else None
         return brought.result() if brought is not None else None
 
+    def waits(self, kind: str) -> bool:
+        """Whether a child of this kind is here or on its way, for nobody yet."""
+        with self._lock:
+            return bool(self._coming.get(kind))
+
     def run(self, act: Callable[[], Any]) -> "Future[Any]":
         """Something else beside the evaluation; who asked waits for it."""
         return self._pool.submit(act)

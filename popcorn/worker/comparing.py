@@ -37,16 +37,18 @@ from popcorn.worker.taken import (
 )  # fmt: skip
 
 WARM_S = {"cpu": 0.02, "cuda": 0.2}
+_LOOK_S = 0.03
 _WARM_LOOKS = 8
+_MUCH = 0.2
+"""Share of a GPU's memory from which on a launch waits for the last one's to be given back before it takes its own."""
 
 
 class Launch:
-    """One fresh launch of every side, as turns.take_turns wants it. Where it is not `timed` nothing has to be warm."""
+    """One fresh launch of every side, as turns.take_turns wants it. The first finds the pace of all. Where it is not `timed` nothing has to be warm."""
 
-    def __init__(
-        self, session: Session, trials: Trials, taken: Taken, pace: Pace, index: int, sides: list[str], timed: bool = True
-    ):  # fmt: skip
-        self.session, self.trials, self.taken, self.pace, self.index = session, trials, taken, pace, index
+    def __init__(self, session: Session, trials: Trials, taken: Taken, pace: Pace | None, index: int, sides: list[str], timed: bool = True):
+        self.session, self.trials, self.taken, self.index = session, trials, taken, index
+        self.pace = pace or Pace(1, 1, 0.0, False)
         self.children: dict[str, Child] = {}
         self.block = 0
         self.questions: list[dict[str, Any]] = []
@@ -63,25 +65,44 @@ class Launch:
             opened = [pool.submit(self._open, side) for side in started]
             trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False})
             self.children = {side: child.result() for side, child in zip(started, opened, strict=True)}
-            session.between.settle()  # before anybody takes memory: the last launch has given its own back
+            if self._takes_much(trial):
+                session.settle()  # before anybody takes memory: the last launch has given its own back
             with self._drawing(self._ahead(-2) if timed else []):
                 list(pool.map(lambda side: self._fill(side, trial, question), started))
         if PLANTED in sides:
             self.children[PLANTED] = self.children[CONTROL]
+        session.settle()
         if not timed:
             return
-        for side in started:
-            self._warm(side, self.children[side])
-        if pace.once_s:
-            # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
-            self.prepare(-1)
-            for attempt in range(1 if session.bench.cuda else 2):
-                if attempt:
-                    self._take()
-                for side in started:
-                    reply, _ = self._run_block(side)
-                    if side == BASELINE:
-                        self.settled_s = float(np.median(reply["samples_s"]))
+        for number, side in enumerate(started):
+            self._warm(side, self.children[side], first=number == 0)
+        if pace is None:
+            self._find_pace(started[:2])
+        # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
+        self.prepare(-1)
+        for attempt in range(1 if session.bench.cuda else 2):
+            if attempt:
+                self._take()
+            for side in started:
+                reply, _ = self._run_block(side)
+                if side == BASELINE:
+                    self.settled_s = float(np.median(reply["samples_s"]))
+
+    def _takes_much(self, trial: dict[str, Any]) -> bool:
+        """Whether two launches at once might not fit. A CPU's processes are gone at once."""
+        sets = self.taken.calls or 1
+        needs = len(self.children) * sets * (trial["input_bytes"] + 2 * trial["output_bytes"])
+        return not self.session.bench.cuda or needs > _MUCH * (self.session.bench.machine.memory_bytes or 0)
+
+    def _find_pace(self, compared: list[str]) -> None:
+        """Sizes of blocks, from a first look at the two sides that are compared."""
+        warm = {side: self.taken.warm[side][0]["time_s"] for side in compared}
+        cuda = self.session.bench.cuda
+        cold = warm if cuda else {side: max(warm[side], cold_s) for side, cold_s in self.look_cold(compared).items()}
+        self.pace = pace_of(self.session, self.trials, cold, warm)
+        for side, child in self.children.items():
+            if side != PLANTED and self.pace.short:
+                self._ask(side, child, {"do": "short", "short": True})
 
     def _open(self, side: str) -> Child:
         """A fresh process of this side, the candidate's text or the reference loaded."""
@@ -95,37 +116,36 @@ class Launch:
     def _fill(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> None:
         """This launch's weights and a first call."""
         session, child = self.session, self.children[side]
-        ask = self.ask_candidate if side == CANDIDATE else session.ask
         if side == CANDIDATE:
             construct(session, child, trial, question, "load")
         else:
             construct_reference(session, child, trial, question)
-        footprint = self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
-        ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
+        self._ask(side, child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})
         first = {"do": "first", "forward_seed": question["forward_seed"]}
         if side == CANDIDATE:
             session.ask_candidate(child, first, "timing", session.request.first_call_s)
         else:
             session.ask(child, first)
-        ask(child, {"do": "short", "short": self.pace.short})
+        self._ask(side, child, {"do": "short", "short": self.pace.short})
 
-    def _warm(self, side: str, child: Child) -> None:
-        """At least 200 ms of calls (a CPU's clock is up already: 20 ms) before the first block, one side at a time, and on a GPU until two
-        looks agree within 1 %."""
-        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
+    def _warm(self, side: str, child: Child, first: bool) -> None:
+        """On a GPU 200 ms of calls of the side that comes first, which bring the device's clock up (half of it where it was at work a moment ago),
+        and of every side until two looks agree within 1 %; a CPU's clock is up already: 20 ms. One side at a time."""
         cuda = self.session.bench.cuda
-        message = {"do": "warm", "seconds": WARM_S["cuda" if cuda else "cpu"]}
-        times = _warm_times(self.session, ask(child, message))
+        seconds = WARM_S["cuda" if cuda else "cpu"]
+        if cuda:
+            seconds = (seconds if self.index == 0 else seconds / 2) if first else _LOOK_S
+        times = _warm_times(self.session, self._ask(side, child, {"do": "warm", "seconds": seconds}))
         for _ in range(_WARM_LOOKS if cuda else 0):
-            before, times = times, _warm_times(self.session, ask(child, {**message, "seconds": 0.05}))
+            before, times = times, _warm_times(self.session, self._ask(side, child, {"do": "warm", "seconds": _LOOK_S}))
             if abs(times["time_s"] / before["time_s"] - 1) <= 0.01:
                 break
         self.taken.warm.setdefault(side, []).append(times)
 
-    def look_cold(self) -> dict[str, float]:
-        """Seconds of one cold call of each side, the shorter of two: windows are sized by it, nothing else."""
-        shortest_s = dict.fromkeys(self.children, math.inf)
-        for block in (0, 1):
+    def look_cold(self, sides: list[str]) -> dict[str, float]:
+        """Seconds of one cold call of each of these, the shorter of two: windows are sized by it, nothing else."""
+        shortest_s = dict.fromkeys(sides, math.inf)
+        for block in (-11, -12):  # of no block that counts: nobody may know its inputs
             self.prepare(block)
             for side in shortest_s:
                 reply, _ = self._run_block(side)
@@ -168,14 +188,14 @@ class Launch:
     def _take(self) -> None:
         """Private copies of the block's contents in every process; what one did with the last ones is gone."""
         children = {id(child): (side, child) for side, child in self.children.items()}
+        last, calls = self.trials.last, self.pace.calls if self.pace.once_s else 0
+        footprint = calls * (last["input_bytes"] + 3 * last["output_bytes"])  # a CPU's heap grows once, to what a block needs
         for side, child in children.values():
-            ask = self.ask_candidate if side == CANDIDATE else self.session.ask
-            ask(child, {"do": "take", **self.sets})
+            self._ask(side, child, {"do": "take", **self.sets, "footprint": footprint})
 
     def _run_block(self, side: str) -> tuple[dict[str, Any], float]:
         """The child's answer to one block, and the parent's time around it."""
         child = self.children[side]
-        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
         evicted = not self.session.bench.cuda
         if evicted:  # for every side by the same process, which no candidate can have patched
             self.session.ask(self.children[BASELINE], {"do": "evict"})
@@ -185,7 +205,7 @@ class Launch:
             message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
         census = self.census()
         began = time.monotonic()
-        reply = ask(child, message)
+        reply = self._ask(side, child, message)
         wall_s = time.monotonic() - began
         self.count_processor_time(side, census, wall_s)
         return reply, wall_s
@@ -274,6 +294,9 @@ class Launch:
         generator = np.random.default_rng(self.session.question({}, "judged", self.index, *labels)["seed"])
         return [int(i) for i in generator.choice(calls, size=max(1, math.ceil(JUDGED_SHARE * calls)), replace=False)]
 
+    def _ask(self, side: str, child: Child, message: dict[str, Any]) -> dict[str, Any]:
+        return self.ask_candidate(child, message) if side == CANDIDATE else self.session.ask(child, message)
+
     def ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
         return self.session.ask_candidate(child, message, "timing")
 
@@ -325,15 +348,15 @@ def time_controls(session: Session, trials: Trials, plant: float = PLANT) -> Con
 def _compare(session: Session, trials: Trials, sides: list[str], plant: float = PLANT) -> tuple[Turns, Taken, Pace]:
     """Rounds of fresh launches of these sides; the first two are the ones compared."""
     taken = Taken()
-    pace = _find_pace(session, trials, taken, sides[:2])
-    taken.warm.clear()
+    first = Launch(session, trials, taken, None, 0, sides)
+    pace = first.pace
     plan = plan_of(session, pace, len(sides))
-    taken.blocks, taken.plant = plan.blocks, plant
+    taken.blocks, taken.plant, taken.calls = plan.blocks, plant, pace.calls
 
     @contextmanager
     def open_round(index: int) -> Iterator[Launch]:
         order = sides if index % 2 == 0 else [*reversed(sides[:2]), *sides[2:]]
-        launch = Launch(session, trials, taken, pace, index, order)
+        launch = first if index == 0 else Launch(session, trials, taken, pace, index, order)
         try:
             yield launch
             if CANDIDATE in sides:
@@ -342,7 +365,8 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
                 launch.time_alone()
             # nothing is timed any more: the next launch's processes come while this one's go
             more = index + 1 < plan.min_rounds
-            session.bring(candidates=CANDIDATE in sides, references=(BASELINE in sides) + (more and CONTROL in sides))
+            references = 0 if session.between.waits("reference") else 1 + (more and CONTROL in sides)
+            session.bring(candidates=int(CANDIDATE in sides), references=references)
         except Refused:
             judge_held(session, trials, taken)  # what came first is said first
             raise
@@ -356,16 +380,6 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
     if taken.slowed:
         session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")
     return turns, taken, pace
-
-
-def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str]) -> Pace:
-    """A first launch of both sides, thrown away, to see how long a call takes."""
-    first = Launch(session, trials, taken, Pace(1, 1, 0.0, False), 10_000, sides)
-    warm = {side: taken.warm[side][0]["time_s"] for side in sides}
-    cuda = session.bench.cuda
-    cold = warm if cuda else {side: max(warm[side], cold_s) for side, cold_s in first.look_cold().items()}
-    first.close()
-    return pace_of(session, trials, cold, warm)
 
 
 def _checked_samples(session: Session, samples: Any, most: int) -> list[float]:

@@ -9,10 +9,12 @@ from popcorn.verify.defences.flags import remarks
 from popcorn.verify.judge import FLOORS, unfit, worst
 from popcorn.worker.held_out import draw_dims, hidden
 from popcorn.worker.session import Refused, Session, Stage
-from popcorn.worker.taken import HELD_BYTES, Taken
+from popcorn.worker.taken import GPU_LAUNCHES, HELD_BYTES, Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
+_REHEARSED = 100
+"""So many times the inputs and outputs of a call must fit where all references are there at once."""
 _MOST_TRIALS = 24
 _MOST_AHEAD_BYTES = 64 << 20
 """Of inputs and outputs of a trial that is made while another is under way."""
@@ -62,12 +64,16 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
     trials.notes += [str(remark)[:300] for remark in opened["remarks"]]
     plan = plan_trials(request.trials, opened["jitters"], opened["noncontiguous"])
     assert session.candidate is not None
-    brought = not request.timing
+    brought, early = not request.timing, 0
+    session.bench.stock()
     for index, (distribution, layout, jittered) in enumerate(plan):
         session.progress(f"trial {index + 1} of {len(plan)}")
+        if index == 1 and request.timing and _little(session, trials):
+            early = (1 + request.control) * GPU_LAUNCHES + 1  # and one that counts
+            session.bring_rehearsed(early)
         if index + 1 == len(plan) and not brought:
             brought = True
-            session.bring(candidates=1, references=1)  # most who come as far as this are timed next
+            session.bring(candidates=1, references=0 if early else 1 + request.control)  # most who come as far as this are timed next
         dims = _dims(session, index, jittered)
         question = session.question(dims, "trial", index, distribution=distribution, layout=layout)
         also = (f", {layout}" if layout != "contiguous" else "") + (f", {_SIZES[request.sizes]}" if jittered else "")
@@ -85,6 +91,12 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
         reason = f"{trials.judged or 'no'} trials could decide anything, and {MIN_TRIALS} are needed: " + "; ".join(trials.left_out[:3])
         return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
     return _verdict(trials, "correct", None, None, session), trials
+
+
+def _little(session: Session, trials: Trials) -> bool:
+    """Whether all references of a comparison fit on the GPU at once, with room for what they make on the way."""
+    each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
+    return session.bench.cuda and _REHEARSED * each < (session.bench.machine.memory_bytes or 0)
 
 
 def _dims(session: Session, index: int, jittered: bool) -> dict[str, int]:

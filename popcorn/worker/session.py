@@ -289,8 +289,15 @@ class Session:
 
     def own_processes(self) -> tuple[int, ...]:
         """Process ids of this evaluation, nobody on the way out or in: what they do on the device disturbs nobody else's measuring."""
+        self.settle()
+        waiting = self.bench.spares.pids() if self.bench.spares is not None else ()
+        return (*(child.pid for child in self._children), *waiting)
+
+    def settle(self) -> None:
+        """From here on nobody comes or goes."""
         self.between.settle()
-        return tuple(child.pid for child in self._children)
+        if self.bench.spares is not None:
+            self.bench.spares.settle()
 
     def new_folder(self, name: str) -> Path:
         """A fresh private folder that goes when this evaluation ends: it lies in shared memory."""
@@ -315,12 +322,27 @@ class Session:
         for _ in range(references):
             self.between.bring("reference", self.start_reference)
 
+    def bring_rehearsed(self, references: int) -> None:
+        """Start references that have made one call of the nominal sizes before they are needed: on a GPU a first call loads a library of kernels.
+        They are trusted, and may come early; a candidate may not."""
+        question = self.question(self.nominal, "rehearsal")
+        message = {"do": "rehearse", "question": question, "precision": self.request.precision, "gradient": self.gradient}
+
+        def start() -> Child:
+            child = self.start_reference()
+            self.ask(child, message)
+            return child
+
+        for _ in range(references):
+            self.between.bring("reference", start)
+
     def close(self) -> None:
         """End every child of this evaluation and remove its files."""
         for _ in range(2):  # once more for who was on the way in
             with contextlib.suppress(Exception):
                 self.end(*self._children)
         self.between.close()
+        self.bench.stock()
         for folder in self._folders:
             remove_tree(folder)
         self._folders.clear()

@@ -14,6 +14,8 @@ from popcorn.worker.session import Session
 
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
 PLANT = 1.05
+GPU_LAUNCHES = 3
+"""Fresh launches of every side, at the least."""
 JUDGED_SHARE = 0.1
 """Of the results of timed calls, at least this share is judged."""
 MEMORY = {"cpu": 512 << 20, "cuda": 8 << 30}
@@ -61,6 +63,8 @@ class Taken:
     """Per launch on a GPU, the reference's time beside the candidate over its time after the candidate was gone."""
     method: str = ""
     blocks: int = 0
+    calls: int = 0
+    """Of a block."""
     doubts: list[str] = field(default_factory=list)
     """Why the parent's clock could not confirm a time without accusing anybody."""
     plant: float = PLANT
