@@ -133,7 +133,7 @@ class Bench:
     def stock(self) -> None:
         """On a GPU have the processes of an evaluation ready, in the background; returns at once."""
         if self.spares is not None and not self._closed:
-            self.spares.refill()
+            self.spares.resume()
 
     def _make_spare(self) -> Child:
         child = self.nursery.fork()

@@ -317,6 +317,7 @@ class Session:
 
     def bring(self, candidates: int, references: int) -> None:
         """Start processes of the next launch while other work goes on: as fresh as if they were started when they are needed."""
+        self.bench.stock()
         for _ in range(candidates):
             self.between.bring("candidate", lambda: self.start_candidate("load"))
         for _ in range(references):

@@ -7,7 +7,6 @@ waits for all. A spare has done that before anybody needs it. It has seen no pro
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from popcorn.worker.nursery import Child
 
@@ -16,6 +15,7 @@ CONTEXT_BYTES = 600 << 20
 _SHARE = 0.06
 _MOST = 13
 """An oracle, a candidate's trials, three launches of three processes, and two that count."""
+_MAKERS = 2
 
 
 def most_spares(memory_bytes: int | None) -> int:
@@ -24,50 +24,79 @@ def most_spares(memory_bytes: int | None) -> int:
 
 
 class Spares:
-    """Processes in waiting, made in the background where nobody times anything."""
+    """Processes in waiting, made in the background while nobody times anything."""
 
     def __init__(self, make: Callable[[], Child], most: int):
         self._make, self._most = make, most
-        self._pool = ThreadPoolExecutor(2, "spares")
-        self._lock = threading.Lock()
-        self._coming: deque[Future[Child]] = deque()
-        self._closed = False
+        self._changed = threading.Condition()
+        self._ready: deque[Child] = deque()
+        self._making = 0
+        self._resting = self._closed = False
+        self._generation = 0
+        for _ in range(_MAKERS):
+            threading.Thread(target=self._work, daemon=True, name="spares").start()
 
-    def refill(self) -> None:
-        """Have as many as there may be; returns at once."""
-        with self._lock:
-            while not self._closed and len(self._coming) < self._most:
-                self._coming.append(self._pool.submit(self._make))
-
-    def take(self) -> Child | None:
-        """One of them, once it is here; None where there is none, or where the making failed: whoever starts anew is told why."""
-        with self._lock:
-            one = self._coming.popleft() if self._coming else None
-        try:
-            return one.result() if one is not None else None
-        except Exception:  # the zygote is gone, or the device has no room: the ordinary start says so in its own words
-            return None
+    def resume(self) -> None:
+        """Make until there are as many as there may be; returns at once."""
+        with self._changed:
+            self._resting = False
+            self._changed.notify_all()
 
     def settle(self) -> None:
-        """Until none is on the way: nobody comes while something is timed."""
-        with self._lock:
-            coming = list(self._coming)
-        wait(coming)
+        """Make no more until `resume`, and return when none is on the way: nobody comes while something is timed."""
+        with self._changed:
+            self._resting = True
+            self._changed.wait_for(lambda: not self._making)
+
+    def take(self) -> Child | None:
+        """One of them, waited for where it is on its way; None where there is none: whoever starts anew is told what is wrong."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or not self._making)
+            taken = self._ready.popleft() if self._ready else None
+            self._changed.notify_all()
+            return taken
 
     def pids(self) -> tuple[int, ...]:
         """Process ids of those that wait."""
-        with self._lock:
-            here = [one for one in self._coming if one.done() and one.exception() is None]
-        return tuple(one.result().pid for one in here)
+        with self._changed:
+            return tuple(child.pid for child in self._ready)
 
     def drop(self) -> None:
         """Forget all of them: their zygote is gone, and they with it."""
-        with self._lock:
-            self._coming.clear()
+        with self._changed:
+            self._generation += 1
+            self._ready.clear()
 
     def close(self) -> None:
         """No more of them; those that are here end with the zygote."""
-        with self._lock:
+        with self._changed:
             self._closed = True
-            self._coming.clear()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+            self._changed.notify_all()
+        self.drop()
+
+    def _wanted(self) -> bool:
+        return not self._resting and len(self._ready) + self._making < self._most
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._wanted())
+                if self._closed:
+                    return
+                self._making += 1
+                generation = self._generation
+            made: Child | None = None
+            try:
+                made = self._make()
+            except Exception:  # the zygote is gone, or the device has no room: who starts anew says so in its own words
+                made = None
+            with self._changed:
+                self._making -= 1
+                if made is not None and generation == self._generation and not self._closed:
+                    self._ready.append(made)
+                    made = None
+                elif made is None:
+                    self._resting = True  # until somebody asks again
+                self._changed.notify_all()
+            if made is not None:
+                made.kill()
