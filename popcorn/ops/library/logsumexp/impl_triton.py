@@ -15,7 +15,7 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
-from popcorn.ops.tiles import as_rows, power_of_two, tile_of
+from popcorn.ops.tiles import LEAST, as_rows, power_of_two, stay_of
 
 LANGUAGE = "triton"
 IN_REGISTERS = 8192
@@ -23,16 +23,17 @@ IN_REGISTERS = 8192
 
 
 @triton.jit
-def _forward_rows(x, y, exact, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+def _forward_rows(x, y, exact, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr):
     column = tl.arange(0, BLOCK)[None, :]
-    inside = (row < rows) & (column < width)
-    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-    top = tl.maximum(tl.max(v, 1), -3.3895314e38)
-    answer = log_of(top, tl.sum(tl.exp(v - top[:, None]), 1))
-    lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    tl.store(y + lane, answer.to(y.dtype.element_ty), mask=lane < rows)
-    tl.store(exact + lane, answer, mask=lane < rows)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0), num_stages=STAGES):
+        lane = tile * ROWS + tl.arange(0, ROWS)
+        row = lane[:, None]
+        inside = (row < rows) & (column < width)
+        v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
+        top = tl.maximum(tl.max(v, 1), -3.3895314e38)
+        answer = log_of(top, tl.sum(tl.exp(v - top[:, None]), 1))
+        tl.store(y + lane, answer.to(y.dtype.element_ty), mask=lane < rows)
+        tl.store(exact + lane, answer, mask=lane < rows)
 
 
 @triton.jit
@@ -70,8 +71,8 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     exact = y if x.dtype == torch.float32 else torch.empty(x.shape[:-1], dtype=torch.float32, device=x.device)
     given, step = as_rows(x, width)
     if width <= IN_REGISTERS:
-        tile = tile_of(width)
-        _launch_forward(-(-rows // tile.rows), (given, y, exact), (rows, width, step), tile[:2], tile.warps)
+        stay = stay_of(rows, width, 1, x.element_size(), x.get_device(), least=2 * LEAST, warps=64)
+        _launch_forward(stay.programs, (given, y, exact), (rows, width, step), stay[:3], stay.warps)
     else:
         _launch_forward_long(rows, (given, y, exact), (width, step), (LONG_BLOCK, lanes_of(x.element_size())), LONG_WARPS)
     return (y,), (exact,)

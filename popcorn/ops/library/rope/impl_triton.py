@@ -17,25 +17,30 @@ from popcorn.ops.launching import Launcher
 from popcorn.ops.tiles import power_of_two
 
 LANGUAGE = "triton"
-_TILE = 2048
-"""Elements of half heads that a program takes."""
+_TILE = 1024
+"""Elements of half heads that a program takes of a row."""
+_ROWS = 4
+"""Rows that a program turns by one reading of the tables."""
 
 
 @triton.jit
 def _rotate(
-    x, cos, sin, y, times, half, heads, batch_step, head_step, time_step, BACK: tl.constexpr, TIMES: tl.constexpr, HALF: tl.constexpr
-):
+    x, cos, sin, y, rows, times, half, heads, batch_step, head_step, time_step,
+    BACK: tl.constexpr, ROWS: tl.constexpr, TIMES: tl.constexpr, HALF: tl.constexpr,
+):  # fmt: skip
     blocks = tl.cdiv(times, TIMES)
-    row = tl.program_id(0) // blocks
-    time = tl.program_id(0) % blocks * TIMES + tl.arange(0, TIMES)[:, None]
-    lane = tl.arange(0, HALF)[None, :]
-    inside = (time < times) & (lane < half)
+    # positions first: so Triton spreads them over threads, and a thread has all ROWS rows of one position beside one piece of the tables
+    time = tl.program_id(0) % blocks * TIMES + tl.arange(0, TIMES)[:, None, None]
+    row = tl.program_id(0) // blocks * ROWS + tl.arange(0, ROWS)[None, :, None]
+    lane = tl.arange(0, HALF)[None, None, :]
+    known = (time < times) & (lane < half)
+    inside = known & (row < rows)
     start = (row // heads).to(tl.int64) * batch_step + (row % heads).to(tl.int64) * head_step
     at = x + start + time.to(tl.int64) * time_step + lane
     table = time.to(tl.int64) * 2 * half + lane
     first, second = tl.load(at, mask=inside).to(tl.float32), tl.load(at + half, mask=inside).to(tl.float32)
-    cos_1, cos_2 = tl.load(cos + table, mask=inside).to(tl.float32), tl.load(cos + table + half, mask=inside).to(tl.float32)
-    sin_1, sin_2 = tl.load(sin + table, mask=inside).to(tl.float32), tl.load(sin + table + half, mask=inside).to(tl.float32)
+    cos_1, cos_2 = tl.load(cos + table, mask=known).to(tl.float32), tl.load(cos + table + half, mask=known).to(tl.float32)
+    sin_1, sin_2 = tl.load(sin + table, mask=known).to(tl.float32), tl.load(sin + table + half, mask=known).to(tl.float32)
     if BACK:
         one, other = first * cos_1 + second * sin_2, second * cos_2 - first * sin_1
     else:
@@ -94,9 +99,11 @@ def _turn(x: Tensor, cos: Tensor, sin: Tensor, back: bool) -> Tensor:
     given, heads, steps = _steps(x)
     width = power_of_two(half)
     height = max(1, min(_TILE // width, power_of_two(times)))
-    programs = x.numel() // (times * 2 * half) * -(-times // height)
+    rows = x.numel() // (times * 2 * half)
+    deep = min(_ROWS, power_of_two(rows))
+    programs = -(-rows // deep) * -(-times // height)
     tensors = (given, cos.contiguous(), sin.contiguous(), y)
-    _launch_rotate(programs, tensors, (times, half, heads, *steps), (back, height, width), 4)
+    _launch_rotate(programs, tensors, (rows, times, half, heads, *steps), (back, deep, height, width), 4)
     return y
 
 
