@@ -92,6 +92,11 @@ def stay_of(rows: int, width: int, tensors: int, itemsize: int, device: int, lea
     return Stay(tile.rows, tile.block, stages, many, min(-(-rows // tile.rows), processors(device) * together))
 
 
+def fresh(like: Tensor) -> Tensor:
+    """Room for an answer of this shape and element type, contiguous; where the tensor is so too, by a third of what torch.empty costs."""
+    return torch.empty_like(like) if like.is_contiguous() else torch.empty(like.shape, dtype=like.dtype, device=like.device)
+
+
 def as_rows(tensor: Tensor, width: int) -> tuple[Tensor, int]:
     """The tensor as rows whose elements lie side by side, and the step from row to row; copied only where its layout is another."""
     if tensor.is_contiguous():

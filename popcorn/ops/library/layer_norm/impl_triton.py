@@ -3,6 +3,9 @@
 Bound by memory. Forward: x read, y written, 2·R·D elements; mean, then variance about it, over rows held in registers. Backward: x and dy
 read, dx written, 3·R·D; mean and variance are made again from the row in registers. Gradients of weight and bias are summed in registers
 by programs that stay, then over programs: deterministic.
+
+Tried in the backward pass: four rounds of waiting a row and no tile on its way reached 54 % of a copy on an H200. Now the mean is one round, the
+other three sums another, and the next two tiles come through shared memory meanwhile; 118 registers a thread at D = 4096, nothing spilled.
 """
 
 from typing import Any
@@ -15,7 +18,7 @@ from torch import Tensor
 from popcorn.ops.gpu import at_most, gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.sums import add_programs, sum_3
-from popcorn.ops.tiles import WIDEST, as_rows, stay_of, tile_of
+from popcorn.ops.tiles import WIDEST, as_rows, fresh, stay_of, tile_of
 
 LANGUAGE = "triton"
 
@@ -37,7 +40,7 @@ def _forward_rows(x, weight, bias, y, rows, width, step, eps, ROWS: tl.constexpr
 
 @triton.jit
 def _backward_rows(
-    x, weight, dy, dx, weights, biases, rows, width, x_step, dy_step, partial_step, eps,
+    x, weight, dy, dx, partial, rows, width, x_step, dy_step, eps,
     ROWS: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, WEIGHT: tl.constexpr, BIAS: tl.constexpr,
 ):  # fmt: skip
     # c = x − mean, s = 1 / deviation, g = dy · weight: dx = s (g − mean(g) − c s² mean(g c)), dweight = Σ dy c s, dbias = Σ dy
@@ -65,10 +68,12 @@ def _backward_rows(
         if BIAS:
             for_bias += d
     lane = tl.arange(0, BLOCK)
+    place = partial + tl.program_id(0) * width * (1 if WEIGHT != BIAS else 2) + lane
     if WEIGHT:
-        tl.store(weights + tl.program_id(0) * partial_step + lane, tl.sum(for_weight, 0), mask=lane < width)
+        tl.store(place, tl.sum(for_weight, 0), mask=lane < width)
+        place += width
     if BIAS:
-        tl.store(biases + tl.program_id(0) * partial_step + lane, tl.sum(for_bias, 0), mask=lane < width)
+        tl.store(place, tl.sum(for_bias, 0), mask=lane < width)
 
 
 _launch_forward = Launcher(_forward_rows)
@@ -80,7 +85,7 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     width = x.shape[-1]
     rows = x.numel() // width
     tile = tile_of(width)
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    y = fresh(x)
     given, step = as_rows(x, width)
     tensors = (given, weight.contiguous(), bias.contiguous(), y)
     _launch_forward(-(-rows // tile.rows), tensors, (rows, width, step, scalars[0]), tile[:2], tile.warps)
@@ -88,20 +93,21 @@ def _forward(tensors: Any, scalars: Any) -> Any:
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
-    x, weight, bias = tensors
+    x, weight, _ = tensors
     width = x.shape[-1]
     rows = x.numel() // width
     given, x_step = as_rows(x, width)
     dy, dy_step = as_rows(cotangents[0], width)
     stay = stay_of(rows, width, 2, x.element_size(), x.get_device())
-    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    dx = fresh(x)
     asked = int(needed[1]) + int(needed[2])
-    partial = torch.empty((stay.programs, asked, width), dtype=torch.float32, device=x.device) if asked else dx
-    weights, biases = partial[:, 0] if needed[1] else dx, partial[:, asked - 1] if needed[2] else dx
-    tensors = (given, weight.contiguous(), dy, dx, weights, biases)
-    numbers = (rows, width, x_step, dy_step, asked * width, scalars[0])
-    _launch_backward(stay.programs, tensors, numbers, (*stay[:3], bool(needed[1]), bool(needed[2])), stay.warps)
-    made = iter(add_programs(partial.view(stay.programs, asked * width), weight.dtype).view(asked, width)) if asked else iter(())
+    partial = torch.empty((stay.programs, asked * width), dtype=torch.float32, device=x.device) if asked else dx
+    tensors = (given, weight.contiguous(), dy, dx, partial)
+    constants = (*stay[:3], bool(needed[1]), bool(needed[2]))
+    _launch_backward(stay.programs, tensors, (rows, width, x_step, dy_step, scalars[0]), constants, stay.warps)
+    if not asked:
+        return [dx, None, None]
+    made = iter(add_programs(partial, weight.dtype).view(asked, width).unbind())
     return [dx, next(made) if needed[1] else None, next(made) if needed[2] else None]
 
 
