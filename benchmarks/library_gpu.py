@@ -49,6 +49,8 @@ BACKWARD: dict[str, Callable[..., int]] = {
 """Elements that a backward pass must move at least, for the gradients asked below."""
 GRADIENTS_OF = {"rope": ("x",), "kl_div": ("log_q",)}
 """Arguments whose gradients training asks for; all floating ones where an op is not named."""
+RIVALS: dict[str, tuple[str, ...]] = {}
+"""Implementations that an op bound by matrix products is held against: the fastest of them."""
 TINY = {"R": 8, "D": 256, "T": 8, "K": 64, "V": 512}
 CHECKED_ROWS = 48
 
@@ -195,26 +197,26 @@ def measure(torch: Any, clock: Clock, op: Op, name: str, run: Callable[..., Any]
     return row
 
 
-def host_overhead(torch: Any, op: Op, run: Callable[..., Any], calls: int = 300) -> dict[str, float]:
+def host_overhead(torch: Any, op: Op, run: Callable[..., Any], calls: int = 600) -> dict[str, float]:
     """Seconds until a call returns: forward alone, forward with a graph, and its backward pass."""
     inputs = inputs_of(torch, op, {name: TINY[name] for name in op.signature.dims}, torch.bfloat16)
 
-    def median(call: Callable[[], Any]) -> float:
+    def least(call: Callable[[], Any]) -> float:
         times = []
-        for _ in range(7):
+        for _ in range(15):  # the least of many: on a shared host whole rounds are slower by half
             torch.cuda.synchronize()
             start = time.perf_counter()
-            for _ in range(calls // 7):
+            for _ in range(calls // 15):
                 call()
-            times.append((time.perf_counter() - start) / (calls // 7))
+            times.append((time.perf_counter() - start) / (calls // 15))
         return min(times)
 
     with torch.no_grad():
         run(*inputs)
-        forward = median(lambda: run(*inputs))
+        forward = least(lambda: run(*inputs))
     _, backward = gradients(torch, run, inputs)
     backward()
-    return {"forward_s": forward, "with_graph_s": median(lambda: run(*inputs)), "backward_s": median(backward)}
+    return {"forward_s": forward, "with_graph_s": least(lambda: run(*inputs)), "backward_s": least(backward)}
 
 
 def candidates(torch: Any, op: Op, wanted: list[str], dims: Dims, dtype: Any) -> dict[str, Callable[..., Any]]:

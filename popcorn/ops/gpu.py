@@ -79,6 +79,11 @@ class _Differentiable(torch.autograd.Function):
         return (None, None, *made)
 
 
+_apply_plainly = super(torch.autograd.Function, _Differentiable).apply
+"""Without what Function.apply does for torch.func first, which costs as much as a launch."""
+_transformed = torch._C._are_functorch_transforms_active
+
+
 def gpu(
     path: str, forward: Forward, backward: Backward, outputs: Outputs, accepts: Accepts | None = None, takes_needed: bool = False
 ) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
@@ -87,13 +92,12 @@ def gpu(
     path: the implementation's file. accepts: further conditions, asked after those that all share.
     """
     kernel = GpuKernel(forward, backward, outputs, takes_needed)
-    apply = _Differentiable.apply
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
         if _grad_enabled():
             for tensor in tensors:
                 if tensor.requires_grad:
-                    return apply(kernel, scalars, *tensors)
+                    return (_Differentiable.apply if _transformed() else _apply_plainly)(kernel, scalars, *tensors)
         made = kernel.forward(tensors, scalars)
         return made[0] if len(made) == 1 else made
 
