@@ -12,6 +12,7 @@ from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.triton_cache import private_caches
+from popcorn.worker.kept import Kept, most_kept
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 from popcorn.worker.presence import readable
@@ -46,6 +47,10 @@ class Bench:
         self.builds = BuildCache(self.cache / "builds")
         self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
         self.spares = Spares(self._make_spare, most_spares(self.machine.memory_bytes)) if self.cuda else None
+        self.keeps = self.cuda
+        """Whether trusted processes serve more than one evaluation: on a CPU a fork costs nothing."""
+        most = most_kept(self.machine.memory_bytes) if self.cuda else 0
+        self.kept = {role: Kept(min(most, count), self._lives) for role, count in (("oracle", 1), ("reference", most))}
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -71,6 +76,8 @@ class Bench:
                 raise BenchClosed
             if self._nursery.gone:
                 self._nursery.close()
+                for kept in self.kept.values():
+                    kept.drop()
                 if self.spares is not None:
                     self.spares.drop()
                 self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
@@ -130,9 +137,22 @@ class Bench:
         child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
 
-    def stock(self) -> None:
-        """On a GPU have the processes of an evaluation ready, in the background; returns at once."""
-        if self.spares is not None and not self._closed:
+    def _lives(self, child: Child) -> bool:
+        return self.nursery.wait(child.pid, 0) is None
+
+    def waiting(self) -> tuple[int, ...]:
+        """Process ids of all that wait for an evaluation: spares, and trusted ones kept from the last."""
+        spares = self.spares.pids() if self.spares is not None else ()
+        return (*spares, *(pid for kept in self.kept.values() for pid in kept.pids()))
+
+    def stock(self, needed: int | None = None) -> None:
+        """On a GPU have processes in waiting, in the background; returns at once. Where as many as are `needed` are there, no more are made:
+        whoever times has to wait for the one that is under way."""
+        if self.spares is None or self._closed:
+            return
+        if needed is not None and len(self.spares.pids()) >= needed:
+            self.spares.rest()
+        else:
             self.spares.resume()
 
     def _make_spare(self) -> Child:
@@ -164,6 +184,8 @@ class Bench:
         """End the zygote and all children, empty the lanes, remove temporary files. An evaluation under way ends without an answer."""
         with self._lock:
             self._closed = True
+        for kept in self.kept.values():
+            kept.close()
         if self.spares is not None:
             self.spares.close()
         self._nursery.close()

@@ -23,7 +23,12 @@ class Between:
 
     def let_go(self, *children: Child) -> None:
         """End these children; returns at once."""
-        self._going += [self._pool.submit(child.kill) for child in children]
+        for child in children:
+            self.part(child.kill)
+
+    def part(self, act: Callable[[], None]) -> None:
+        """Somebody's way out, whatever it is; returns at once."""
+        self._going.append(self._pool.submit(act))
 
     def bring(self, kind: str, start: Callable[[], Child]) -> None:
         """Start a child that `take` of this kind will ask for; returns at once."""

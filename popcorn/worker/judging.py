@@ -40,7 +40,9 @@ class Trials:
 
 def open_oracle(session: Session) -> None:
     """Start the oracle and let it read the problem."""
-    session.oracle = session._keep(session.bench.start("oracle", session.new_folder("oracle"), session.shared))
+    for kept in session.bench.kept.values():
+        session.between.let_go(*kept.begin(session._kept_as))
+    session.oracle = session.start_oracle()
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
     session.opened = session.ask(
         session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}
@@ -64,13 +66,14 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
     trials.notes += [str(remark)[:300] for remark in opened["remarks"]]
     plan = plan_trials(request.trials, opened["jitters"], opened["noncontiguous"])
     assert session.candidate is not None
-    brought, early = not request.timing, 0
-    session.bench.stock()
+    brought, early = not request.timing, False
+    references = (1 + request.control) * GPU_LAUNCHES + 1  # and one that counts, as of candidates
+    session.bench.stock(request.timing * (GPU_LAUNCHES + 1 + max(0, references - len(session.bench.kept["reference"].pids()))))
     for index, (distribution, layout, jittered) in enumerate(plan):
         session.progress(f"trial {index + 1} of {len(plan)}")
         if index == 1 and request.timing and _little(session, trials):
-            early = (1 + request.control) * GPU_LAUNCHES + 1  # and one that counts
-            session.bring_rehearsed(early)
+            early = True
+            session.bring_rehearsed(references)
         if index + 1 == len(plan) and not brought:
             brought = True
             session.bring(candidates=1, references=0 if early else 1 + request.control)  # most who come as far as this are timed next

@@ -19,7 +19,7 @@ import torch
 from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.flags import precision_flags, restore_precision, snapshot
-from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, pack, tensors_of, unpack
+from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, detach, pack, tensors_of, unpack
 from popcorn.worker.making import Maker
 from popcorn.worker.places import Places
 from popcorn.worker.planting import slowed
@@ -75,6 +75,17 @@ class Side:
         if library is None:
             self.module = self._guard(lambda: import_candidate(self.file))  # type: ignore[arg-type]
         return {"import_s": time.perf_counter() - started, "built_here": self.built_here[:20]}
+
+    def do_rest(self, message: dict) -> dict:
+        """Give back everything but the process and what it has loaded: a reference waits for the next evaluation of its problem."""
+        self.subject = self.places = None
+        self.slots, self.kept = [], []
+        for buffer in self._buffers.values():
+            detach(buffer)
+        self._buffers.clear()
+        gc.collect()
+        torch.cuda.empty_cache()
+        return {}
 
     def do_rehearse(self, message: dict) -> dict:
         """One call of the reference on inputs of its own, and the timer's buffers: what a GPU loads and takes once for a process. Whether it went

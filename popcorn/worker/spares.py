@@ -42,10 +42,15 @@ class Spares:
             self._resting = False
             self._changed.notify_all()
 
-    def settle(self) -> None:
-        """Make no more until `resume`, and return when none is on the way: nobody comes while something is timed."""
+    def rest(self) -> None:
+        """Make no more until `resume`; returns at once."""
         with self._changed:
             self._resting = True
+
+    def settle(self) -> None:
+        """The same, and return when none is on the way: nobody comes while something is timed."""
+        self.rest()
+        with self._changed:
             self._changed.wait_for(lambda: not self._making)
 
     def take(self) -> Child | None:
