@@ -16,6 +16,7 @@ from popcorn.units import show_time
 from popcorn.verify.defences.clock import SLACK
 from popcorn.worker.batch import check_batch, next_questions
 from popcorn.worker.census import Census
+from popcorn.worker.disputed import lengthen_all
 from popcorn.worker.judging import Trials, construct, hold_results, judge_held, settle, told
 from popcorn.worker.nursery import Child
 from popcorn.worker.planning import pace_of, plan_of
@@ -271,6 +272,7 @@ class Launch:
             for samples in self.recorded.get(side, []):
                 samples[:] = [sample * factor for sample in samples]
             self.cold[side] = [sample * factor for sample in self.cold[side]]
+            self.taken.lengthened[self.index] = self.taken.lengthened.get(self.index, 1.0) * factor
             text = f"{show_time(recorded_s)} a call were claimed in a launch, and {show_time(least_s)} count, by the parent's clock"
             self.taken.doubts.append("on this busy machine the parent's clock cannot confirm a time: " + text)
 
@@ -376,6 +378,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
 
     watch = Watch(session.bench.machine, own=session.own_processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
+    lengthen_all(turns.samples.get(CANDIDATE, []), taken)
     taken.steadiness = watch.check(session.own_processes())
     if taken.slowed:
         session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")

@@ -1,7 +1,8 @@
 """A time that the parent's clock did not confirm: asked again in pairs, a block of the side's own and the parent's timing right after it.
 
 A false clock shows in every pair, and clearly in four. A machine that others use too slows now the one half of a pair, now the other, so it accuses nobody; but then
-what counts for this launch is the parent's time, and the run is not fit. So whoever tells the truth only when asked twice gains nothing.
+what counts for this launch is the parent's time, and the run is not fit. So whoever tells the truth only when asked twice gains nothing. Nor does
+whoever tells in every launch a little less than the parent's clock could deny there: of all launches it is seen.
 Runs in the parent.
 """
 
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popcorn.verify.defences.clock import SLACK
+from popcorn.measure.turns import Samples
+from popcorn.verify.defences.clock import SLACK, short_by
 from popcorn.verify.defences.finding import Finding
 from popcorn.verify.defences.registry import look
 from popcorn.worker.session import Refused
-from popcorn.worker.taken import BASELINE, CANDIDATE
+from popcorn.worker.taken import BASELINE, CANDIDATE, Taken
 
 if TYPE_CHECKING:
     from popcorn.worker.comparing import Launch
@@ -52,6 +54,20 @@ def settle_dispute(launch: "Launch", parent_s: Callable[[str], float]) -> None:
         raise Refused(finding.outcome, finding.evidence, "timing", "clock")
     slowed = max(1.0, float(np.median([claimed for _, claimed in theirs])) / launch.recorded_s(BASELINE))
     launch.lengthen(CANDIDATE, float(np.median([parent for parent, _ in mine])) / _of_reference(theirs)[0] / slowed)
+
+
+def lengthen_all(samples: Samples, taken: Taken) -> None:
+    """A candidate's times of all launches, as they were taken, by what its claims fell short in nearly all of them; as far as they were not
+    lengthened already, each for itself."""
+    ratios = list(taken.over_claimed.values())
+    finding = look("clock", ratios, find="find_in_launches")
+    if finding is None:
+        return
+    for index, launch in enumerate(samples):
+        factor = max(1.0, short_by(ratios) / taken.lengthened.get(index, 1.0))
+        for block in launch:
+            block[:] = [sample * factor for sample in block]
+    taken.doubts.insert(0, f"the parent's clock does not confirm the times: {finding.evidence}, and that counts")
 
 
 def _found(ratios: list[float], mine: list[tuple[float, float]]) -> Finding | None:

@@ -59,6 +59,10 @@ class Taken:
     """The same in the blocks of others."""
     accused: set[int] = field(default_factory=set)
     """Launches in which every pair said that the candidate's clock is false."""
+    over_claimed: dict[int, float] = field(default_factory=dict)
+    """By launch on a CPU, the parent's time of a batch over what the candidate's process claimed."""
+    lengthened: dict[int, float] = field(default_factory=dict)
+    """By launch, the factor by which its times of the candidate were lengthened."""
     slowed: list[float] = field(default_factory=list)
     """Per launch on a GPU, the reference's time beside the candidate over its time after the candidate was gone."""
     method: str = ""
