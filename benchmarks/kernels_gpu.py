@@ -25,6 +25,11 @@ from popcorn.ops.registry import find_op, list_ops
 HEAD = "op                   sizes                          fwd us  share   bwd us  share  host fwd  graph"
 SETTINGS = [(8, 2, 3), (8, 2, 4), (8, 2, 2), (8, 3, 2), (8, 3, 3), (8, 4, 1), (16, 1, 3), (16, 2, 3), (16, 4, 3), (4, 4, 3)]
 """(warps of a program, programs on a multiprocessor, stages)."""
+ATTENDING = {
+    "FORWARD": [(128, 128, 8, 3), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3), (64, 128, 4, 2)],
+    "BACKWARD": [(128, 64, 8, 3), (128, 32, 8, 3), (64, 64, 4, 2), (64, 128, 8, 2), (64, 64, 8, 2)],
+}
+"""Of attn: (tile kept, tile passing, warps, stages)."""
 STAYING = ["rms_norm", "add_rms_norm", "layer_norm", "logsumexp"]
 
 
@@ -109,10 +114,36 @@ def try_settings(torch: Any, clock: Clock, name: str) -> list[dict[str, Any]]:
     return made
 
 
+def try_attention(torch: Any, clock: Clock) -> list[dict[str, Any]]:
+    """Other tiles of attn, forward and backward, the present ones first."""
+    from popcorn.ops.library.attn import impl_triton as module
+
+    inputs, made = inputs_of(torch, find_op("attn"), SHAPES["attn"][0], torch.bfloat16), []
+    still = [t.detach() for t in inputs]
+    for which, settings in ATTENDING.items():
+        usual = getattr(module, which)
+        for setting in [usual, *settings]:
+            setattr(module, which, setting)
+            told = f"attn {which.lower():9} kept {setting[0]}, passing {setting[1]}, warps {setting[2]}, stages {setting[3]}"
+            try:
+                seconds = clock.time((lambda: module.run(*still)) if which == "FORWARD" else gradients(torch, module.run, inputs)[1])
+            except Exception as error:  # a setting that does not fit is one line of the table
+                print(f"{told:52} {type(error).__name__}: {' '.join(str(error).split())[:100]}", flush=True)
+                continue
+            made.append({"op": "attn", "which": which, "setting": setting, "seconds": seconds})
+            print(f"{told:52} {seconds * 1e6:8.1f} us", flush=True)
+        setattr(module, which, usual)
+    return made
+
+
 def staying(torch: Any, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Other tiles for kernels whose programs stay."""
+    """Other tiles for kernels whose programs stay, and for attn."""
     clock = Clock(torch)
-    return [row for name in options.ops or STAYING for row in try_settings(torch, clock, name)]
+    return [
+        row
+        for name in options.ops or [*STAYING, "attn"]
+        for row in (try_attention(torch, clock) if name == "attn" else try_settings(torch, clock, name))
+    ]
 
 
 def main() -> int:
