@@ -11,7 +11,6 @@ from popcorn.agents.tiers import Tier
 from popcorn.agents.tools.registry import find_tool, tools
 from popcorn.agents.workbench import Settings
 from popcorn.suites.problems import Problem, facts, statement
-from popcorn.verify.judge import FLOORS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,6 +51,8 @@ def write_system(tier: Tier, budget: Budget) -> str:
 
 def write_task(problem: Problem, settings: Settings, place: "Place") -> str:
     """The problem as the agent may see it: ranges of sizes, never the sizes that are timed."""
+    from popcorn.verify.judge import FLOORS
+
     machine, found = place.machine(), facts(problem)
     return render(
         "task", problem=problem, language=settings.language, precision=settings.precision, machine=machine, gpu=machine.kind == "cuda",

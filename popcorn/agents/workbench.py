@@ -11,7 +11,6 @@ from popcorn.errors import BadCandidate, PopcornError
 from popcorn.schema.case import Precision
 from popcorn.schema.measurement import Measurement
 from popcorn.suites.problems import Problem
-from popcorn.toolchain.languages import SUFFIX, detect_language, is_python
 
 if TYPE_CHECKING:
     from popcorn.agents.place import Place
@@ -114,6 +113,7 @@ class Workbench:
 
     def request(self, source: str, **more: Any) -> "Request":
         """The evaluation of a kernel's text as the engine takes it. Raises BadCandidate when it is not in this run's language."""
+        from popcorn.toolchain.languages import detect_language
         from popcorn.worker.request import Request
 
         settings, name = self.settings, self.name_of(source)
@@ -127,6 +127,8 @@ class Workbench:
 
     def name_of(self, source: str) -> str:
         """A file name for a kernel's text: `kernel.c`, `kernel.cu`, or `kernel.py` for a Python module."""
+        from popcorn.toolchain.languages import SUFFIX, is_python
+
         native = self.language in SUFFIX and (self.language in ("c", "sycl") or not is_python("kernel", source))
         return "kernel" + (SUFFIX[self.language] if native else ".py")
 

@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError
 from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSweep
 from popcorn.reading import read_toml
-from popcorn.sweep.folder import write_whole
+from popcorn.records.appending import write_whole
 from popcorn.sweep.matrix import Strict, read_matrix
 
 State = Literal["waiting", "running", "done", "failed", "dropped"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadCandidate, HarnessFailure
+from popcorn.ops.compiled import NAME as INDUCTOR
 from popcorn.schema.record import Build
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.suites.jitter import Size
@@ -170,6 +171,8 @@ class Session:
     def _start_implementation(self, stage: Stage) -> Child:
         """A fresh child with an implementation of the library. It may build; what it does wrong is its own all the same."""
         request = self.request
+        if request.implementation == INDUCTOR:
+            self.bench.nursery.learn_compiling()
         child = self._keep(self.bench.start("implementation", self.new_folder("implementation"), self.shared, self.candidate_hash))
         message = {
             "do": "import", "problem": request.problem.model_dump(), "size": self.size,

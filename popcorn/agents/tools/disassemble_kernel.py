@@ -4,12 +4,13 @@ from typing import Any
 
 from popcorn.agents.tools.answer import Answer, Tool
 from popcorn.agents.workbench import Workbench
-from popcorn.toolchain.assembly import Unreadable, read_cuda_source, read_library
 
 
 async def run(workbench: Workbench, source: str) -> Answer:
     """Builds (or finds the build), then reads the library: SASS where cuobjdump is here, PTX and ptxas's report where not, a CPU's own code."""
     import asyncio
+
+    from popcorn.toolchain.assembly import Unreadable, read_cuda_source, read_library
 
     built = await workbench.build(source)
     lane: dict[str, Any] = {"queue_s": built.lane.queue_s, "run_s": built.lane.run_s}
