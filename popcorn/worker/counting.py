@@ -18,8 +18,8 @@ from popcorn.measure.roofline import impossible_below, place
 from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
 from popcorn.verify.defences.registry import look
 from popcorn.verify.track import with_track
-from popcorn.worker.comparing import Launch
 from popcorn.worker.judging import OUT_OF_FORM, Trials
+from popcorn.worker.launch import Launch
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 

@@ -10,7 +10,7 @@ from popcorn.worker.taken import BASELINE, GPU_LAUNCHES, MEMORY, Pace
 
 MAX_PER_WINDOW = 128
 _LONGEST_BLOCK_S = 2.0
-_LONG_S = 1e-4
+LONG_S = 1e-4
 """A GPU's event says a call of this length within a hundredth: half as many say as much."""
 
 
@@ -19,7 +19,7 @@ def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict
     cuda = session.bench.cuda
     slow, fast = max(cold.values()), min(cold.values())
     per_window = 1 if cuda else max(1, min(MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
-    windows = (5 if fast > _LONG_S else 10) if cuda else 2 if fast > 2 * WINDOW_S else 3
+    windows = (5 if fast > LONG_S else 10) if cuda else 2 if fast > 2 * WINDOW_S else 3
     each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
     room = MEMORY["cuda" if cuda else "cpu"]
     while windows > 1 and windows * per_window * each > room:
