@@ -187,6 +187,7 @@ def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) 
     if not session.bench.cuda:
         # the kernel's account of waiting for a core: a busy machine makes nobody look slower than it is. Processor time would not do:
         # work in a process that left the tree has none here
+        helped_s = waiting.helped_s(wall_s)
         wall_s = max(1e-9, wall_s - waiting.waited_s())
     if side == CANDIDATE:
         answered_s = waiting.cpu_s()
@@ -195,6 +196,7 @@ def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True) 
         if not session.bench.cuda:
             # what its processes worked while the contents came, and after the answer until its results were read, is the batch's own
             wall_s += contents.early_s + max(0.0, waiting.cpu_s() - answered_s)
+        launch.helped_s = helped_s / calls if not session.bench.cuda else 0.0
         launch.taken.timed_calls += calls
         hold_results(session, launch.trials, launch.taken, [contents.questions[i] for i in asked], trees)
     return wall_s / calls
