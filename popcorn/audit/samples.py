@@ -11,6 +11,7 @@ ALONE      True where it would disturb others that run at the same time
 """
 
 import ast
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,12 @@ def read_samples(kind: Literal["evil", "honest"], gpu: bool | None = None) -> li
     """All samples of a kind by name; `gpu` keeps those that need one, or those that do not."""
     found = [read_sample(path, kind) for path in sorted((FOLDER / kind).iterdir()) if path.suffix in (".py", ".c", ".cpp", ".cu")]
     return [one for one in found if gpu in (None, one.gpu)]
+
+
+def limited(samples: list[Sample], most: int) -> list[Sample]:
+    """At most so many, the same ones every time: first those that need a GPU, then a mixture of the rest. In the order they came in."""
+    first = sorted(samples, key=lambda one: (not one.gpu, hashlib.sha256(one.name.encode()).hexdigest()))[:most]
+    return [one for one in samples if one in first]
 
 
 def read_sample(path: Path, kind: Literal["evil", "honest"]) -> Sample:
