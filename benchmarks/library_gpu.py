@@ -39,6 +39,9 @@ SHAPES: dict[str, list[Dims]] = {
     "cross_entropy": VOCABULARY, "kl_div": VOCABULARY, "swiglu": GATED, "geglu": GATED, "gelu": GATED,
     "rope": [{"R": 64, "T": 4096, "K": 128}, {"R": 32, "T": 2048, "K": 128}, {"R": 32, "T": 8192, "K": 64}],
     "linear_cross_entropy": [{"R": 8192, "D": 4096, "V": 128256}, {"R": 4096, "D": 2048, "V": 32000}],
+    "matmul": [{"R": 8192, "K": 8192, "N": 8192}, {"R": 4096, "K": 4096, "N": 4096}, {"R": 16384, "K": 4096, "N": 11008}],
+    "addmm": [{"N": 4096, "R": 8192, "K": 4096}],
+    "attn": [{"B": 1, "H": 16, "T": 16384, "K": 128, "G": 16}, {"B": 4, "H": 32, "T": 4096, "K": 128, "G": 8}, {"B": 4, "H": 16, "T": 4096, "K": 64, "G": 16}],
 }  # fmt: skip
 BACKWARD: dict[str, Callable[..., int]] = {
     "rms_norm": lambda R, D: 3 * R * D, "add_rms_norm": lambda R, D: 4 * R * D, "layer_norm": lambda R, D: 3 * R * D,
@@ -49,7 +52,9 @@ BACKWARD: dict[str, Callable[..., int]] = {
 """Elements that a backward pass must move at least, for the gradients asked below."""
 GRADIENTS_OF = {"rope": ("x",), "kl_div": ("log_q",)}
 """Arguments whose gradients training asks for; all floating ones where an op is not named."""
-TINY = {"R": 8, "D": 256, "T": 8, "K": 64, "V": 512}
+RIVALS: dict[str, tuple[str, ...]] = {"matmul": ("torch",), "addmm": ("torch",), "attn": ("cudnn", "sdpa")}
+"""Implementations that an op bound by matrix products is held against: the fastest of them."""
+TINY = {"R": 8, "D": 256, "T": 8, "K": 64, "V": 512, "N": 64, "B": 2, "H": 2, "G": 2}
 CHECKED_ROWS = 48
 
 
@@ -146,8 +151,7 @@ def gradients(torch: Any, run: Callable[..., Any], inputs: list[Any], seed: int 
 def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -> str | None:
     """What is wrong on some rows of this width, or None."""
     small = {**dims, "R": min(dims["R"], 2 if op.name == "rope" else CHECKED_ROWS)}
-    if op.name == "linear_cross_entropy":
-        small |= {"R": 256, "D": 64}
+    small |= {"linear_cross_entropy": {"R": 256, "D": 64}, "attn": {"B": 1, "T": 1000}, "addmm": {"K": 1000}}.get(op.name, {})
     given = inputs_of(torch, op, small, dtype)
     sides = []
     for function, inputs in (
@@ -195,26 +199,26 @@ def measure(torch: Any, clock: Clock, op: Op, name: str, run: Callable[..., Any]
     return row
 
 
-def host_overhead(torch: Any, op: Op, run: Callable[..., Any], calls: int = 300) -> dict[str, float]:
+def host_overhead(torch: Any, op: Op, run: Callable[..., Any], calls: int = 600) -> dict[str, float]:
     """Seconds until a call returns: forward alone, forward with a graph, and its backward pass."""
     inputs = inputs_of(torch, op, {name: TINY[name] for name in op.signature.dims}, torch.bfloat16)
 
-    def median(call: Callable[[], Any]) -> float:
+    def least(call: Callable[[], Any]) -> float:
         times = []
-        for _ in range(7):
+        for _ in range(15):  # the least of many: on a shared host whole rounds are slower by half
             torch.cuda.synchronize()
             start = time.perf_counter()
-            for _ in range(calls // 7):
+            for _ in range(calls // 15):
                 call()
-            times.append((time.perf_counter() - start) / (calls // 7))
+            times.append((time.perf_counter() - start) / (calls // 15))
         return min(times)
 
     with torch.no_grad():
         run(*inputs)
-        forward = median(lambda: run(*inputs))
+        forward = least(lambda: run(*inputs))
     _, backward = gradients(torch, run, inputs)
     backward()
-    return {"forward_s": forward, "with_graph_s": median(lambda: run(*inputs)), "backward_s": median(backward)}
+    return {"forward_s": forward, "with_graph_s": least(lambda: run(*inputs)), "backward_s": least(backward)}
 
 
 def candidates(torch: Any, op: Op, wanted: list[str], dims: Dims, dtype: Any) -> dict[str, Callable[..., Any]]:

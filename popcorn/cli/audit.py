@@ -93,7 +93,9 @@ def show(told: dict[str, Any]) -> None:
     console.print(f"{told['cheats_caught']} of {told['cheats_tried']} cheats caught", style="bold")
     console.print(f"{told['honest_accused']} of {told['honest_tried']} honest kernels accused", style="bold")
     if told["cheats_tried"] < told["cheats_there"] or told["honest_tried"] < told["honest_there"]:
-        tried = f"{told['cheats_tried']} of {told['cheats_there']} cheats and {told['honest_tried']} of {told['honest_there']} honest kernels"
+        tried = (
+            f"{told['cheats_tried']} of {told['cheats_there']} cheats and {told['honest_tried']} of {told['honest_there']} honest kernels"
+        )
         console.print(f"{tried} tried")
     console.print(f"{told['wall_s']:.0f} s")
     missed = [row for row in told["samples"] if not row["as_it_must"]]

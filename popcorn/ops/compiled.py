@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from popcorn.ops.registry import Implementation, Op
 
 
+NAME = "inductor"
+
+
 def compiled(op: "Op") -> "Implementation":
     """The reference as torch.compile makes it, compiled by the first call of each shape."""
     from popcorn.ops.registry import Implementation, hash_text
@@ -23,7 +26,7 @@ def compiled(op: "Op") -> "Implementation":
         return made[0](*args, **kwargs)
 
     source = f"torch.compile({op.name})\n\n{op.reference_source}"
-    return Implementation("inductor", "torch", run, accepts, source, hash_text(source), op.reference)
+    return Implementation(NAME, "torch", run, accepts, source, hash_text(source), op.reference)
 
 
 def accepts(call: Call) -> Answer:

@@ -79,21 +79,32 @@ class _Differentiable(torch.autograd.Function):
         return (None, None, *made)
 
 
+_apply_plainly = super(torch.autograd.Function, _Differentiable).apply
+"""Without what Function.apply does for torch.func first, which costs as much as a launch."""
+_transformed = torch._C._are_functorch_transforms_active
+
+
 def gpu(
-    path: str, forward: Forward, backward: Backward, outputs: Outputs, accepts: Accepts | None = None, takes_needed: bool = False
+    path: str,
+    forward: Forward,
+    backward: Backward,
+    outputs: Outputs,
+    accepts: Accepts | None = None,
+    takes_needed: bool = False,
+    parts: tuple[Any, ...] = (),
 ) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
     """(call, accepts, source, operator for torch.compile): `call(tensors, scalars)` gives the output or a tuple of outputs.
 
-    path: the implementation's file. accepts: further conditions, asked after those that all share.
+    path: the implementation's file. accepts: further conditions, asked after those that all share. parts: modules of Popcorn that it is made of,
+    beside those that all are.
     """
     kernel = GpuKernel(forward, backward, outputs, takes_needed)
-    apply = _Differentiable.apply
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
         if _grad_enabled():
             for tensor in tensors:
                 if tensor.requires_grad:
-                    return apply(kernel, scalars, *tensors)
+                    return (_Differentiable.apply if _transformed() else _apply_plainly)(kernel, scalars, *tensors)
         made = kernel.forward(tensors, scalars)
         return made[0] if len(made) == 1 else made
 
@@ -109,7 +120,7 @@ def gpu(
         return accepts(asked) if accepts else ACCEPTED
 
     op = find_op(Path(path).parent.name)
-    texts = [Path(one).read_text(encoding="utf-8") for one in (*_PARTS, path)]
+    texts = [Path(one).read_text(encoding="utf-8") for one in (*_PARTS, *[str(part.__file__) for part in parts], path)]
     return call, answer, "\n".join(texts), traced(f"{op.name}_triton", op.signature, kernel)
 
 

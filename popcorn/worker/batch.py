@@ -19,7 +19,7 @@ from popcorn.worker.session import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
 
 if TYPE_CHECKING:
-    from popcorn.worker.comparing import Launch
+    from popcorn.worker.launch import Launch
 
 _BATCHES = 6
 """Most batches of either side that the parent times before it asks in pairs; one where the clocks agree."""

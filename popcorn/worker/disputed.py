@@ -24,7 +24,7 @@ from popcorn.worker.session import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, Taken
 
 if TYPE_CHECKING:
-    from popcorn.worker.comparing import Launch
+    from popcorn.worker.launch import Launch
 
 PAIRS = 8
 _LEAST = 3

@@ -12,9 +12,9 @@ from popcorn.worker.judging import hold_results, told
 from popcorn.worker.taken import BASELINE, CANDIDATE
 
 if TYPE_CHECKING:
-    from popcorn.worker.comparing import Launch
+    from popcorn.worker.launch import Launch
 
-_ROW_S = {"cpu": 0.003, "cuda": 0.05}
+_ROW_S = {"cpu": 0.003, "cuda": 0.02}
 """Length of a row of calls: on a CPU short enough to find a quiet moment on a busy machine."""
 _MOST_IN_ROW = 2000
 _LOOP_S = 2e-6

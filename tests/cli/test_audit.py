@@ -41,7 +41,9 @@ def test_a_limit_takes_the_same_few_of_each_kind_and_those_that_need_a_gpu_first
 
 def test_what_was_left_out_is_said() -> None:
     done = CliRunner().invoke(app, ["audit", "--device", "cpu", "--only", "z*s", "--limit", "1"])
-    assert done.exit_code == 0 and "1 of 1 cheats caught" in done.stdout and re.search(r"1 of \d\d+ cheats and 0 of \d\d+ honest", done.stdout)
+    assert (
+        done.exit_code == 0 and "1 of 1 cheats caught" in done.stdout and re.search(r"1 of \d\d+ cheats and 0 of \d\d+ honest", done.stdout)
+    )
 
 
 def test_check_refuses_what_no_honest_kernel_needs_and_only_that() -> None:

@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, mine_s: list[float], before: dict[int
     count, taken = 0, Taken()
     taken.over_claimed = dict(before)
 
-    def timed(launch: Any, side: str, contents: Any, call: bool = True) -> float:
+    def timed(launch: Any, side: str, contents: Any, call: bool = True, cold: bool = True) -> float:
         nonlocal count
         if side == BASELINE:
             return OVERHEAD_S + CALL_S * call

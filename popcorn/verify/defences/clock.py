@@ -20,7 +20,7 @@ from popcorn.units import show_time
 from popcorn.verify.defences.finding import Finding
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.row, popcorn.worker.disputed, popcorn.worker.counting"
+ENFORCED_IN = "popcorn.worker.launch, popcorn.worker.row, popcorn.worker.disputed, popcorn.worker.counting"
 
 SLACK = 1.3
 FIRM = 1.15
