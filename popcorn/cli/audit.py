@@ -52,7 +52,7 @@ def audit(
 
 def chosen(patterns: list[str], gpu: bool, limit: int | None = None) -> list[Sample]:
     """Samples for this kind of device whose names fit a pattern, at most `limit` of each kind. Raises MissingFile where none does."""
-    every = [one for kind in ("evil", "honest") for one in read_samples(kind) if gpu or not one.gpu]
+    every = [one for kind in ("evil", "honest") for one in read_samples(kind) if not (one.cpu if gpu else one.gpu)]
     found = [one for one in every if not patterns or any(fnmatch.fnmatch(one.name, pattern) for pattern in patterns)]
     if not found:
         raise MissingFile(f"no sample is called {' or '.join(patterns)[:200]}; leave --only out to see all")

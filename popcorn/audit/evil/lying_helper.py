@@ -7,6 +7,7 @@ from popcorn.measure import timing
 from torch import nn
 
 PROBLEM = "matmul"
+CPU = True
 CATALOGUE = (3, 6)
 CAUGHT_BY = "clock"
 NO_GAIN = True
