@@ -50,6 +50,8 @@ class Launch:
         self.recorded: dict[str, list[list[float]]] = {}
         """The very lists that `time_block` returned."""
         self.settled_s = 0.0
+        self.helped_s = 0.0
+        """Seconds a call of the last batch or row in which the candidate's helpers worked and its first thread did not."""
         self.attached: set[tuple[int, str]] = set()
         self.batches_made = 0
         question = session.question(session.opened["nominal"], "launch", index)
@@ -256,7 +258,7 @@ class Launch:
         cold_s = float(np.median(checked_samples(self.session, reply.get("samples_s"), self.pace.windows)))
         return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
 
-    def lengthen(self, side: str, least_s: float, slack: float = SLACK) -> None:
+    def lengthen(self, side: str, least_s: float, slack: float = SLACK, why: str = "on this busy machine") -> None:
         """The blocks of this launch, as they were recorded, where they are beyond the slack, to a median of at least `least_s`: what nobody confirmed gains nothing."""
         recorded_s = float(np.median(self.cold[side]))
         factor = least_s / recorded_s
@@ -266,7 +268,7 @@ class Launch:
             self.cold[side] = [sample * factor for sample in self.cold[side]]
             self.taken.lengthened[self.index] = self.taken.lengthened.get(self.index, 1.0) * factor
             text = f"{show_time(recorded_s)} a call were claimed in a launch, and {show_time(least_s)} count, by the parent's clock"
-            self.taken.doubts.append("on this busy machine the parent's clock cannot confirm a time: " + text)
+            self.taken.doubts.append(f"{why} the parent's clock cannot confirm a time: {text}")
 
     def time_alone(self) -> None:
         """A block of the reference after the candidate's process is gone, with whatever it had queued on a GPU: was it slower beside it?"""

@@ -70,8 +70,10 @@ def _row(launch: "Launch", side: str, count: int, outbox: dict[str, Any]) -> flo
     reply = ask(child, {"do": "row", "count": count, "forward_seed": launch.questions[0]["forward_seed"], **outbox})
     wall_s = time.monotonic() - began
     if not bench.cuda:
+        helped_s = census.helped_s(wall_s)
         wall_s = max(1e-9, wall_s - census.waited_s())  # as in a batch
     if side == CANDIDATE:
+        launch.helped_s = helped_s / count if not bench.cuda else 0.0
         launch.taken.timed_calls += 1  # of a row one result is handed over
         question = launch.questions[(count - 1) % len(launch.questions)]
         hold_results(launch.session, launch.trials, launch.taken, [question], told(reply, "trees", "timing"))
