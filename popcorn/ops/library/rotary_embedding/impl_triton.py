@@ -72,7 +72,8 @@ def _turn(x: Tensor, positions: Tensor, theta: float, back: bool) -> Tensor:
 
 
 def _forward(tensors: Any, scalars: Any) -> Any:
-    return (_turn(*tensors, scalars[0], False),), ()
+    x, positions = tensors
+    return (_turn(x, positions, scalars[0], False),), ()
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
