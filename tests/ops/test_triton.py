@@ -102,6 +102,13 @@ def test_products_of_any_number_of_rows_lie_either_way_round(name, dims):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dims", [{"M": 300, "K": 136, "E": 3, "N": 264}, {"M": 1000, "K": 64, "E": 9, "N": 8}, {"M": 1, "E": 1}], ids=str)
+def test_groups_of_any_size_are_multiplied(dims):
+    for layout in ("contiguous", "transposed"):
+        check("grouped_matmul", "triton", "cuda", torch.bfloat16, {**SIZES, **dims}, layout)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("dims", [(2, 4, 1, 129, 64), (1, 4, 4, 513, 128), (1, 2, 1, 1, 64), (1, 8, 2, 1024, 128)], ids=str)
 def test_attention_of_any_length_with_heads_after_positions(dims, causal):
