@@ -44,6 +44,7 @@ SHAPES: dict[str, list[Dims]] = {
     "rotary_embedding": [{"B": 4, "H": 32, "T": 4096, "K": 128}],
     "moe_dispatch": [{"N": 16384, "D": 4096, "A": 2}], "moe_combine": [{"N": 16384, "A": 2, "D": 4096}],
     "matmul": [{"R": 8192, "K": 8192, "N": 8192}, {"R": 4096, "K": 4096, "N": 4096}, {"R": 16384, "K": 4096, "N": 11008}],
+    "embedding": [{"R": 16384, "V": 128256, "D": 4096}],
     "grouped_matmul": [{"M": 16384, "K": 4096, "E": 8, "N": 4096}],
     "addmm": [{"N": 4096, "R": 8192, "K": 4096}],
     "attn": [{"B": 1, "H": 16, "T": 16384, "K": 128, "G": 16}, {"B": 4, "H": 32, "T": 4096, "K": 128, "G": 8}, {"B": 4, "H": 16, "T": 4096, "K": 64, "G": 16}],
@@ -55,7 +56,7 @@ BACKWARD: dict[str, Callable[..., int]] = {
     "geglu": lambda R, D: 5 * R * D, "gelu": lambda R, D: 3 * R * D, "rope": lambda R, T, K: 2 * R * T * K,
     "selective_log_softmax": lambda R, V: 2 * R * V, "jsd": lambda R, V: 3 * R * V, "group_norm": lambda B, C, S: 3 * B * C * S,
     "rotary_embedding": lambda B, H, T, K: 2 * B * H * T * K, "top_k_router": lambda R, E: R * E,
-    "moe_dispatch": lambda N, D, A: (1 + A) * N * D, "moe_combine": lambda N, A, D: (1 + 2 * A) * N * D,
+    "embedding": lambda R, V, D: (R + V) * D, "moe_dispatch": lambda N, D, A: (1 + A) * N * D, "moe_combine": lambda N, A, D: (1 + 2 * A) * N * D,
 }  # fmt: skip
 """Elements that a backward pass must move at least, for the gradients asked below."""
 GRADIENTS_OF = {"rope": ("x",), "kl_div": ("log_q",), "jsd": ("log_q",)}
