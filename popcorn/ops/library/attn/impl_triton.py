@@ -13,11 +13,11 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from triton.tools.tensor_descriptor import TensorDescriptor
 
-from popcorn.ops.borrowed import ALIGNED, aligned
+from popcorn.ops import products
 from popcorn.ops.calls import needs
 from popcorn.ops.gpu import gpu
+from popcorn.ops.products import described, reachable
 
 LANGUAGE = "triton"
 MULTIPLES = {"K": 64}
@@ -250,21 +250,12 @@ def _backward_queries(
     dq.store([outer, head, start, 0], (total * slope_scale).to(dq.dtype).reshape([1, 1, OWNED, WIDE]))
 
 
-def _described(t: Tensor, high: int) -> TensorDescriptor:
-    return TensorDescriptor(t, list(t.shape), list(t.stride()), [1, 1, high, t.shape[3]])
-
-
-def _reachable(t: Tensor) -> Tensor:
-    """As TMA reads it: copied only where steps or address are no multiples of 16 bytes, or rows overlap."""
-    steps = t.stride()
-    multiple = ALIGNED // t.element_size()
-    if steps[3] == 1 and t.data_ptr() % ALIGNED == 0 and all(step % multiple == 0 and step >= t.shape[3] for step in steps[:3]):
-        return t
-    return aligned(t)
+def _described(t: Tensor, high: int) -> Any:
+    return described(t, [1, 1, high, t.shape[3]])
 
 
 def _forward(tensors: Any, scalars: Any) -> Any:
-    q, k, v = (_reachable(t) for t in tensors)
+    q, k, v = (reachable(t) for t in tensors)
     outer, heads, times, wide = q.shape
     queries, keys, warps, stages = FORWARD
     y, sums = q.new_empty(q.shape), q.new_empty(q.shape[:3], dtype=torch.float32)
@@ -278,7 +269,7 @@ def _forward(tensors: Any, scalars: Any) -> Any:
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
-    (q, k, v), dy, (y, sums) = (_reachable(t) for t in tensors), _reachable(cotangents[0]), kept
+    (q, k, v), dy, (y, sums) = (reachable(t) for t in tensors), reachable(cotangents[0]), kept
     (outer, heads, times, wide), sharing = q.shape, k.shape[1]
     owned, passing, warps, stages = BACKWARD
     along = torch.empty_like(sums)
@@ -301,7 +292,7 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
 
 _call, accepts, SOURCE, traced = gpu(
     __file__, _forward, _backward, lambda q, k, v, causal: [(q.shape, q.dtype)],
-    needs(precisions=("bfloat16", "float16"), capability=((9, 0), (9, 0)), multiples=MULTIPLES, K=(64, 128)),
+    needs(precisions=("bfloat16", "float16"), capability=((9, 0), (9, 0)), multiples=MULTIPLES, K=(64, 128)), parts=(products,),
 )  # fmt: skip
 
 
