@@ -45,6 +45,7 @@ SHAPES: dict[str, list[Dims]] = {
     "moe_dispatch": [{"N": 16384, "D": 4096, "A": 2}], "moe_combine": [{"N": 16384, "A": 2, "D": 4096}],
     "matmul": [{"R": 8192, "K": 8192, "N": 8192}, {"R": 4096, "K": 4096, "N": 4096}, {"R": 16384, "K": 4096, "N": 11008}],
     "embedding": [{"R": 16384, "V": 128256, "D": 4096}],
+    "causal_conv1d": [{"B": 8, "D": 4096, "T": 4096, "W": 4}],
     "grouped_matmul": [{"M": 16384, "K": 4096, "E": 8, "N": 4096}],
     "addmm": [{"N": 4096, "R": 8192, "K": 4096}],
     "attn": [{"B": 1, "H": 16, "T": 16384, "K": 128, "G": 16}, {"B": 4, "H": 32, "T": 4096, "K": 128, "G": 8}, {"B": 4, "H": 16, "T": 4096, "K": 64, "G": 16}],
@@ -63,7 +64,7 @@ GRADIENTS_OF = {"rope": ("x",), "kl_div": ("log_q",), "jsd": ("log_q",)}
 """Arguments whose gradients training asks for; all floating ones where an op is not named."""
 RIVALS: dict[str, tuple[str, ...]] = {"matmul": ("torch",), "addmm": ("torch",), "grouped_matmul": ("torch",), "attn": ("cudnn", "sdpa")}
 """Implementations that an op bound by matrix products is held against: the fastest of them."""
-TINY = {"R": 8, "D": 256, "T": 8, "K": 64, "V": 512, "N": 64, "B": 2, "H": 2, "G": 2, "A": 2, "E": 64, "C": 64, "S": 64, "M": 64}
+TINY = {"R": 8, "D": 256, "T": 8, "K": 64, "V": 512, "N": 64, "B": 2, "H": 2, "G": 2, "A": 2, "E": 64, "C": 64, "S": 64, "M": 64, "W": 4}
 CHECKED_ROWS = 48
 
 
@@ -167,7 +168,7 @@ def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -
         "grouped_matmul": {"M": 300, "K": 512},
         "moe_dispatch": {"N": 48},
         "moe_combine": {"N": 48},
-        "group_norm": {"B": 2},
+        "group_norm": {"B": 2}, "causal_conv1d": {"B": 2, "D": 64},
         "rotary_embedding": {"B": 2, "H": 3},
     }.get(op.name, {})
     given = inputs_of(torch, op, small, dtype)
