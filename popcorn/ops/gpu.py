@@ -35,11 +35,15 @@ class GpuKernel:
     """One op's launches."""
 
     run_forward: Forward
-    run_backward: Backward
+    run_backward: Backward | None
     outputs: Outputs
     takes_needed: bool = False
     """Whether the forward pass makes the gradients, and so is told which are needed as a third argument."""
-    differentiable: bool = True
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether there is a backward pass."""
+        return self.run_backward is not None
 
     def forward(self, tensors: Sequence[Tensor], scalars: Sequence[float]) -> tuple[Tensor, ...]:
         """New outputs."""
@@ -49,14 +53,15 @@ class GpuKernel:
 
     def backward(self, tensors: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor | None]:
         """Gradients of every floating input, each in memory of its own; what the forward pass kept is made again."""
+        assert self.run_backward is not None
         kept = self.run_forward(tensors, scalars)[1]
         made = self.run_backward(tensors, kept, cotangents, scalars, [t.is_floating_point() for t in tensors])
         seen: set[int] = set()
         for index, one in enumerate(made):
-            if one is not None and one.data_ptr() in seen:
+            if one is not None and one.untyped_storage().data_ptr() in seen:  # two sums in one buffer, say
                 made[index] = one.clone()
             elif one is not None:
-                seen.add(one.data_ptr())
+                seen.add(one.untyped_storage().data_ptr())
         return made
 
 
@@ -79,21 +84,32 @@ class _Differentiable(torch.autograd.Function):
         return (None, None, *made)
 
 
+_apply_plainly = super(torch.autograd.Function, _Differentiable).apply
+"""Without what Function.apply does for torch.func first, which costs as much as a launch."""
+_transformed = torch._C._are_functorch_transforms_active
+
+
 def gpu(
-    path: str, forward: Forward, backward: Backward, outputs: Outputs, accepts: Accepts | None = None, takes_needed: bool = False
+    path: str,
+    forward: Forward,
+    backward: Backward | None,
+    outputs: Outputs,
+    accepts: Accepts | None = None,
+    takes_needed: bool = False,
+    parts: tuple[Any, ...] = (),
 ) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
     """(call, accepts, source, operator for torch.compile): `call(tensors, scalars)` gives the output or a tuple of outputs.
 
-    path: the implementation's file. accepts: further conditions, asked after those that all share.
+    path: the implementation's file. backward: None where there is none. accepts: further conditions, asked after those that all share. parts:
+    modules of Popcorn that it is made of, beside those that all are.
     """
     kernel = GpuKernel(forward, backward, outputs, takes_needed)
-    apply = _Differentiable.apply
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
-        if _grad_enabled():
+        if backward and _grad_enabled():
             for tensor in tensors:
                 if tensor.requires_grad:
-                    return apply(kernel, scalars, *tensors)
+                    return (_Differentiable.apply if _transformed() else _apply_plainly)(kernel, scalars, *tensors)
         made = kernel.forward(tensors, scalars)
         return made[0] if len(made) == 1 else made
 
@@ -109,7 +125,7 @@ def gpu(
         return accepts(asked) if accepts else ACCEPTED
 
     op = find_op(Path(path).parent.name)
-    texts = [Path(one).read_text(encoding="utf-8") for one in (*_PARTS, path)]
+    texts = [Path(one).read_text(encoding="utf-8") for one in (*_PARTS, *[str(part.__file__) for part in parts], path)]
     return call, answer, "\n".join(texts), traced(f"{op.name}_triton", op.signature, kernel)
 
 

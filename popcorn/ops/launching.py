@@ -22,6 +22,20 @@ def _watched() -> bool:
     return bool(getattr(hook, "calls", hook))
 
 
+def _way_of(made: Any) -> tuple[Any, tuple[Any, ...]]:
+    """(function, what it takes between the stream and a compiled kernel's arguments): Triton's launcher in C, where it is as Triton 3.6 has it
+    and the kernel asks for no scratch memory; else the one in Python about it."""
+    run, hooks = made.run, (made.packed_metadata, None, None, None)
+    try:
+        bare = not (run.global_scratch_size or run.profile_scratch_size)
+        before = (made.function, run.launch_cooperative_grid, run.launch_pdl, None, None, *hooks)
+        if bare and callable(run.launch):
+            return run.launch, before
+    except AttributeError:
+        pass  # another version of Triton
+    return run, (made.function, *hooks)
+
+
 class Launcher:
     """One Triton kernel whose parameters are tensors, then numbers, then constants."""
 
@@ -48,8 +62,8 @@ class Launcher:
             if made is not None and not low_bits & 15:  # the interpreter returns nothing
                 if len(self._compiled) >= _MOST:
                     self._compiled.clear()
-                self._compiled[key] = (made.run, made.function, made.packed_metadata)
+                self._compiled[key] = (*_way_of(made), (*numbers, *constants))
             return None
-        run, function, metadata = found
-        run(programs, 1, 1, _stream(device), function, metadata, None, None, None, *addresses, *numbers, *constants)  # type: ignore[misc]
+        launch, before, after = found
+        launch(programs, 1, 1, _stream(device), *before, *addresses, *after)  # type: ignore[misc]
         return None

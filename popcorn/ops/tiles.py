@@ -51,6 +51,52 @@ def persistent(tiles: int, warps: int, device: int) -> int:
     return min(tiles, processors(device) * max(1, 32 // warps))
 
 
+class Stay(NamedTuple):
+    """Programs that stay and go over tiles, the next tiles on their way while one is worked on."""
+
+    rows: int
+    block: int
+    stages: int
+    warps: int
+    programs: int
+
+
+STAGES = 3
+"""Two tiles on their way and one in work."""
+
+
+@functools.lru_cache(64)
+def shared_bytes(device: int) -> int:
+    """Memory that a multiprocessor's programs share; one program may have nearly all of it."""
+    if device < 0:
+        return 0
+    return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 96 << 10))
+
+
+WEIGHT_HELD = 8192
+"""Longest row beside which its weight stays in registers; beside a longer one it is read again for each row."""
+
+
+@functools.lru_cache(4096)
+def stay_of(rows: int, width: int, tensors: int, itemsize: int, device: int, least: int = LEAST, warps: int = 16) -> Stay:
+    """Programs of whole rows of so many tensors, `warps` warps on a multiprocessor: each thread may have 65,536 / 32 / warps registers.
+
+    Tiles on their way stand in shared memory: as many stages as have room there.
+    """
+    tile = tile_of(width, least)
+    many = min(tile.warps, warps) if tile.block <= 2 * 32 * PER_THREAD * warps else tile.warps
+    together = max(1, warps // many)
+    stage = (tensors + (tile.block > WEIGHT_HELD)) * tile.rows * tile.block * itemsize
+    room = shared_bytes(device) // together - 4096  # what reductions and the runtime need
+    stages = max(1, min(STAGES, 1 + room // stage))
+    return Stay(tile.rows, tile.block, stages, many, min(-(-rows // tile.rows), processors(device) * together))
+
+
+def fresh(like: Tensor) -> Tensor:
+    """Room for an answer of this shape and element type, contiguous; where the tensor is so too, by a third of what torch.empty costs."""
+    return torch.empty_like(like) if like.is_contiguous() else torch.empty(like.shape, dtype=like.dtype, device=like.device)
+
+
 def as_rows(tensor: Tensor, width: int) -> tuple[Tensor, int]:
     """The tensor as rows whose elements lie side by side, and the step from row to row; copied only where its layout is another."""
     if tensor.is_contiguous():

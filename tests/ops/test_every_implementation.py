@@ -22,6 +22,9 @@ SIZES |= {size: 6 for op in list_ops() for size in find_op(op).signature.dims if
 PAIRS = [(op, name) for op in list_ops() for name in find_op(op).implementations if name not in (REFERENCE, "inductor")]
 """Inductor is torch.compile of the reference; the worker's trials judge it where it is measured."""
 
+ATTENTION = ("attn", "attn_varlen")
+"""Gradients of kernels that never write the scores come from the rounded output, so in half precision they carry its error beside their own."""
+
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
@@ -50,8 +53,15 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }  # fmt: skip
 
 
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Equal to the last bit, signs of zeros and nans too."""
+    # a single element can be contiguous and have any stride: a copy has 1
+    return torch.equal(*(t.reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8) for t in (a, b)))
+
+
 def run(function: Callable[..., Any], tensors: list[torch.Tensor], stride_0: bool = False, gradients: bool = True) -> list[torch.Tensor]:
-    """Outputs, and gradients of every floating tensor where the op has them."""
+    """Outputs, and gradients of every floating tensor where the op has them. Neither pass may change a bit of what it is given."""
+    before = [t.detach().clone() for t in tensors]
     leaves = [t.detach().requires_grad_(gradients and t.is_floating_point()) for t in tensors]
     made = function(*leaves)
     every = list(made) if isinstance(made, tuple) else [made]
@@ -62,18 +72,25 @@ def run(function: Callable[..., Any], tensors: list[torch.Tensor], stride_0: boo
         # drawn in float64, so that the truth and the implementation get the same ones but for rounding
         drawn = torch.randn(out.shape[-1:] if stride_0 else out.shape, generator=generator, dtype=torch.float64)
         cotangents.append(drawn.bfloat16().to(out.device, out.dtype).expand(out.shape))
-    wanted = [leaf for leaf in leaves if leaf.requires_grad]
-    return [*(out.detach() for out in every), *(torch.autograd.grad(outputs, wanted, cotangents) if gradients else ())]
+    wanted, slopes = [leaf for leaf in leaves if leaf.requires_grad], [one.clone() for one in cotangents]
+    made = [*(out.detach() for out in every), *(torch.autograd.grad(outputs, wanted, cotangents) if gradients else ())]
+    for what, were, are in (("input", before, tensors), ("cotangent", slopes, cotangents)):
+        for index, (was, now) in enumerate(zip(were, are, strict=True)):
+            assert same_bits(was, now), f"{what} {index} was changed"
+    return made
 
 
 def check(op_name: str, name: str, device: str, dtype: torch.dtype, sizes: dict[str, int], layout: str, stride_0: bool = False) -> None:
     op = find_op(op_name)
     torch.manual_seed(3)
-    drawn = op.make_inputs({size: sizes[size] for size in op.signature.dims})
+    multiples = op.implementations[name].multiples
+    drawn = op.make_inputs({size: -(-sizes[size] // multiples.get(size, 1)) * multiples.get(size, 1) for size in op.signature.dims})
     made = [LAYOUTS[layout]((t.to(dtype) if t.is_floating_point() else t).to(device)) for t in drawn]
     grad = op.differentiable
     answer = op.implementations[name].accepts(op.call_of(*[t.requires_grad_(grad and t.is_floating_point()) for t in made]))
     if isinstance(answer, Rejected):
+        if dtype == torch.float32 and "float32" in answer.reason and device == "cuda":  # in half precision, then
+            return check(op_name, name, device, torch.bfloat16, sizes, layout, stride_0)
         pytest.skip(f"{op_name}[{name}] {answer.reason}")
     got = run(op[name], made, stride_0, grad)
     reference = run(op.reference, made, stride_0, grad)
@@ -88,7 +105,8 @@ def check(op_name: str, name: str, device: str, dtype: torch.dtype, sizes: dict[
             assert torch.equal(mine, true), f"output {index}"
             continue
         scale = true.square().mean().sqrt().item() or 1.0
-        error, allowed = (mine.double() - true).abs().max().item(), 2 * (theirs.double() - true).abs().max().item()
+        error, own = (mine.double() - true).abs().max().item(), (theirs.double() - true).abs().max().item()
+        allowed = (3 if op_name in ATTENTION else 2) * own
         assert error <= max(allowed, floor * max(scale, true.abs().max().item())), f"output {index}"
 
 

@@ -33,3 +33,13 @@ def test_memory_is_that_of_one_chunk(monkeypatch):
     with torch.no_grad():
         peaks = [measure_memory(lambda run=linear_cross_entropy[n]: run(x, weight, target), "cpu").peak_bytes for n in ("chunked", "torch")]
     assert peaks[0] < peaks[1] / 10
+
+
+def test_without_gradients_asked_none_are_made(monkeypatch):
+    monkeypatch.setattr(impl_chunked, "CHUNK", 1 << 16)
+    x, weight, target = torch.randn(256, 64), torch.randn(20_000, 64), torch.randint(0, 20_000, (256,))
+    run = linear_cross_entropy["chunked"]
+    with torch.no_grad():
+        plain = measure_memory(lambda: run(x, weight, target), "cpu").peak_bytes
+        trained = measure_memory(lambda: run(x, weight.requires_grad_(), target), "cpu").peak_bytes
+    assert trained < plain + weight.numel() * 2

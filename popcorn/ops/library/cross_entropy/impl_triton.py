@@ -15,8 +15,8 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
-from popcorn.ops.sums import mean_of
-from popcorn.ops.tiles import as_rows, power_of_two, tile_of
+from popcorn.ops.sums import mean_of_counted
+from popcorn.ops.tiles import as_rows, fresh, power_of_two, tile_of
 
 LANGUAGE = "triton"
 IN_REGISTERS = 4096
@@ -24,7 +24,7 @@ _LEFT_OUT = tl.constexpr(-100)
 
 
 @triton.jit
-def _forward_rows(logits, target, exact, losses, counts, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def _forward_rows(logits, target, sums, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     row = lane[:, None]
     column = tl.arange(0, BLOCK)[None, :]
@@ -36,13 +36,14 @@ def _forward_rows(logits, target, exact, losses, counts, rows, width, step, ROWS
     known = (wanted >= 0) & (wanted < width)
     picked = tl.load(logits + lane.to(tl.int64) * step + wanted, mask=known, other=float("nan")).to(tl.float32)
     counted = wanted != _LEFT_OUT
-    tl.store(exact + lane, answer, mask=lane < rows)
-    tl.store(losses + tl.program_id(0), tl.sum(tl.where(counted, answer - picked, 0.0), 0))
-    tl.store(counts + tl.program_id(0), tl.sum(counted.to(tl.float32), 0))
+    tl.store(sums + lane, answer, mask=lane < rows)
+    place = sums + rows + tl.program_id(0)
+    tl.store(place, tl.sum(tl.where(counted, answer - picked, 0.0), 0))
+    tl.store(place + tl.num_programs(0), tl.sum(counted.to(tl.float32), 0))
 
 
 @triton.jit
-def _forward_long(logits, target, exact, losses, counts, width, step, BLOCK: tl.constexpr, LANES: tl.constexpr):
+def _forward_long(logits, target, sums, rows, width, step, BLOCK: tl.constexpr, LANES: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     wanted = tl.load(target + row)
     known = (wanted >= 0) & (wanted < width)
@@ -50,20 +51,20 @@ def _forward_long(logits, target, exact, losses, counts, width, step, BLOCK: tl.
     top, total = largest_and_sum(logits + row * step, width, BLOCK, LANES)
     answer = log_of(top, total)
     counted = wanted != _LEFT_OUT
-    tl.store(exact + row, answer)
-    tl.store(losses + row, tl.where(counted, answer - picked, 0.0))
-    tl.store(counts + row, counted.to(tl.float32))
+    tl.store(sums + row, answer)
+    tl.store(sums + rows + row, tl.where(counted, answer - picked, 0.0))
+    tl.store(sums + 2 * rows + row, counted.to(tl.float32))
 
 
 @triton.jit
-def _backward_rows(logits, target, exact, count, dloss, out, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def _backward_rows(logits, target, sums, dloss, out, rows, width, step, counted, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     # (softmax − one at the target) dloss / count
     blocks = tl.cdiv(width, BLOCK)
     row = tl.program_id(0) // blocks * ROWS + tl.arange(0, ROWS)
     column = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)[None, :]
-    answer = tl.load(exact + row, mask=row < rows, other=0.0)[:, None]
+    answer = tl.load(sums + row, mask=row < rows, other=0.0)[:, None]
     wanted = tl.load(target + row, mask=row < rows, other=_LEFT_OUT)[:, None]
-    scale = tl.load(dloss).to(tl.float32) / tl.load(count)
+    scale = tl.load(dloss).to(tl.float32) / tl.load(sums + counted)
     row = row[:, None]
     inside = (row < rows) & (column < width)
     v = tl.load(logits + row.to(tl.int64) * step + column, mask=inside, other=0.0).to(tl.float32)
@@ -83,28 +84,28 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     given, step = as_rows(logits, width)
     tile = tile_of(width)
     programs = -(-rows // tile.rows) if width <= IN_REGISTERS else rows
-    exact, losses, counts = torch.empty((rows + 2 * programs,), dtype=torch.float32, device=logits.device).split([rows, programs, programs])
-    made = (given, target.contiguous(), exact, losses, counts)
+    # log-sum-exp of each row, losses of each program, rows counted by each program, and how many in all
+    sums = torch.empty((rows + 2 * programs + 1,), dtype=torch.float32, device=logits.device)
+    made = (given, target.contiguous(), sums)
     if width <= IN_REGISTERS:
         _launch_forward(programs, made, (rows, width, step), tile[:2], tile.warps)
     else:
-        _launch_forward_long(programs, made, (width, step), (LONG_BLOCK, lanes_of(logits.element_size())), LONG_WARPS)
-    loss, count = mean_of(losses, logits.dtype, counts=counts)
-    return (loss,), (exact, count)
+        _launch_forward_long(programs, made, (rows, width, step), (LONG_BLOCK, lanes_of(logits.element_size())), LONG_WARPS)
+    return (mean_of_counted(sums, logits.dtype, rows, programs),), (sums,)
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     logits, target = tensors
-    exact, count = kept
+    (sums,) = kept
     width = logits.shape[-1]
     rows = logits.numel() // width
     given, step = as_rows(logits, width)
-    out = torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
+    out = fresh(logits)
     block = min(2048, max(16, power_of_two(width)))
     height = 2048 // block
     programs = -(-rows // height) * -(-width // block)
-    tensors = (given, target.contiguous(), exact, count, cotangents[0], out)
-    _launch_backward(programs, tensors, (rows, width, step), (height, block), 4)
+    tensors = (given, target.contiguous(), sums, cotangents[0], out)
+    _launch_backward(programs, tensors, (rows, width, step, sums.numel() - 1), (height, block), 4)
     return [out, None]
 
 

@@ -7,14 +7,13 @@ vector cost nothing.
 
 from typing import Any
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
-from popcorn.ops.tiles import as_spans, block_of
+from popcorn.ops.tiles import as_spans, block_of, fresh
 
 LANGUAGE = "triton"
 
@@ -65,7 +64,7 @@ _launch_forward, _launch_backward = Launcher(_forward_spans), Launcher(_backward
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     gate, up = tensors
-    y = torch.empty(gate.shape, dtype=gate.dtype, device=gate.device)
+    y = fresh(gate)
     given, steps, spans, width = as_spans((gate, up), gate.shape[-1])
     block = block_of(width)
     _launch_forward(spans * -(-width // block), (*given, y), (spans, width, *steps), (block,), 4)
@@ -74,8 +73,8 @@ def _forward(tensors: Any, scalars: Any) -> Any:
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     gate, up = tensors
-    dgate = torch.empty(gate.shape, dtype=gate.dtype, device=gate.device)
-    dup = torch.empty(up.shape, dtype=up.dtype, device=up.device)
+    dgate = fresh(gate)
+    dup = fresh(up)
     given, steps, spans, width = as_spans((gate, up, cotangents[0]), gate.shape[-1])
     block = block_of(width)
     _launch_backward(spans * -(-width // block), (*given, dgate, dup), (spans, width, *steps), (block,), 4)

@@ -6,14 +6,13 @@ written, 3·R·D. Contiguous tensors are one span.
 
 from typing import Any
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
-from popcorn.ops.tiles import as_spans, block_of
+from popcorn.ops.tiles import as_spans, block_of, fresh
 
 LANGUAGE = "triton"
 
@@ -51,7 +50,7 @@ _launch_forward, _launch_backward = Launcher(_forward_spans), Launcher(_backward
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     (x,) = tensors
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    y = fresh(x)
     given, steps, spans, width = as_spans((x,), x.shape[-1])
     block = block_of(width)
     _launch_forward(spans * -(-width // block), (*given, y), (spans, width, *steps), (block,), 4)
@@ -60,7 +59,7 @@ def _forward(tensors: Any, scalars: Any) -> Any:
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     (x,) = tensors
-    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    dx = fresh(x)
     given, steps, spans, width = as_spans((x, cotangents[0]), x.shape[-1])
     block = block_of(width)
     _launch_backward(spans * -(-width // block), (*given, dx), (spans, width, *steps), (block,), 4)

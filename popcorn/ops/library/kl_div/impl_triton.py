@@ -14,7 +14,7 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.sums import mean_of
-from popcorn.ops.tiles import as_spans, block_of, persistent
+from popcorn.ops.tiles import as_spans, block_of, fresh, persistent
 
 LANGUAGE = "triton"
 
@@ -62,14 +62,12 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     programs = persistent(spans * -(-width // block), 4, log_q.get_device())
     sums = torch.empty((programs,), dtype=torch.float32, device=log_q.device)
     _launch_forward(programs, (*given, sums), (spans, width, *steps), (block,), 4)
-    return (mean_of(sums, log_q.dtype, log_q.numel() // log_q.shape[-1])[0],), ()
+    return (mean_of(sums, log_q.dtype, programs, log_q.numel() // log_q.shape[-1]),), ()
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     log_q, log_p = tensors
-    made = [
-        torch.empty(one.shape, dtype=one.dtype, device=one.device) if wanted else None for one, wanted in zip(tensors, needed, strict=True)
-    ]
+    made = [fresh(one) if wanted else None for one, wanted in zip(tensors, needed, strict=True)]
     given, steps, spans, width = as_spans((log_q, log_p), log_q.shape[-1])
     block = block_of(width)
     any_made = next(one for one in made if one is not None)

@@ -6,14 +6,13 @@ row in registers.
 
 from typing import Any
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from popcorn.ops.gpu import at_most, gpu
 from popcorn.ops.launching import Launcher
-from popcorn.ops.tiles import WIDEST, as_rows, tile_of
+from popcorn.ops.tiles import WIDEST, as_rows, fresh, tile_of
 
 LANGUAGE = "triton"
 
@@ -54,7 +53,7 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     width = x.shape[-1]
     rows = x.numel() // width
     tile = tile_of(width)
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    y = fresh(x)
     given, step = as_rows(x, width)
     _launch_forward(-(-rows // tile.rows), (given, y), (rows, width, step, scalars[0]), tile[:2], tile.warps)
     return (y,), ()
@@ -67,7 +66,7 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     tile = tile_of(width)
     given, x_step = as_rows(x, width)
     dy, dy_step = as_rows(cotangents[0], width)
-    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    dx = fresh(x)
     _launch_backward(-(-rows // tile.rows), (given, dy, dx), (rows, width, x_step, dy_step, scalars[0]), tile[:2], tile.warps)
     return [dx]
 

@@ -14,7 +14,8 @@ CHUNK = 1 << 22
 """Logits that stand in memory at once: 16 MB in float32, or more where the weight is large."""
 SHARE = 4
 """A chunk's logits may take this part of what the weight's gradient takes anyway. Every chunk reads and writes that gradient, which with chunks
-of 16 MB and a vocabulary of 128k happened once for 32 rows: 719 ms on an H200, nearly all of it this traffic."""
+of 16 MB and a vocabulary of 128k happened once for 32 rows: 719 ms on an H200, nearly all of it this traffic (under no_grad, too, where it
+need not have been made)."""
 
 LEFT_OUT = -100
 
@@ -63,4 +64,7 @@ class _Chunked(torch.autograd.Function):
 
 def run(x: Tensor, weight: Tensor, target: Tensor) -> Tensor:
     """As the reference."""
+    if not torch.is_grad_enabled():
+        # a Function's needs_input_grad tells of the tensors alone: without this, a call under no_grad made gradients of a trained weight
+        x, weight = x.detach(), weight.detach()
     return _Chunked.apply(x, weight, target)

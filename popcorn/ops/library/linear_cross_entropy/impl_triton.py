@@ -17,7 +17,7 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
-from popcorn.ops.sums import mean_of
+from popcorn.ops.sums import mean_of_counted
 from popcorn.ops.tiles import as_rows
 
 LANGUAGE = "triton"
@@ -27,20 +27,20 @@ _LEFT_OUT = tl.constexpr(-100)
 
 
 @triton.jit
-def _loss_rows(logits, target, losses, counts, total, width, GRADIENT: tl.constexpr, BLOCK: tl.constexpr, LANES: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64)
-    at = logits + row * width
+def _loss_rows(logits, target, sums, total, width, start_row, many, GRADIENT: tl.constexpr, BLOCK: tl.constexpr, LANES: tl.constexpr):
+    at = logits + tl.program_id(0).to(tl.int64) * width
+    row = start_row + tl.program_id(0)
     wanted = tl.load(target + row)
     counted = wanted != _LEFT_OUT
     known = (wanted >= 0) & (wanted < width)
     picked = tl.load(at + wanted, mask=known, other=float("nan")).to(tl.float32)
     top, sum_ = largest_and_sum(at, width, BLOCK, LANES)
     answer = log_of(top, sum_)
-    tl.store(losses + row, tl.where(counted, answer - picked, 0.0))
-    tl.store(counts + row, counted.to(tl.float32))
+    tl.store(sums + row, tl.where(counted, answer - picked, 0.0))
+    tl.store(sums + many + row, counted.to(tl.float32))
     if GRADIENT:
         tl.debug_barrier()  # the target's logit is read before its place is written
-        scale = tl.where(counted, 1.0 / tl.load(total).to(tl.float32), 0.0)
+        scale = tl.where(counted, 1.0 / tl.load(total), 0.0)
         lane = tl.arange(0, BLOCK)
         for start in range(0, width, BLOCK):
             inside = start + lane < width
@@ -49,7 +49,16 @@ def _loss_rows(logits, target, losses, counts, total, width, GRADIENT: tl.conste
             tl.store(at + start + lane, slope.to(logits.dtype.element_ty), mask=inside)
 
 
-_launch = Launcher(_loss_rows)
+@triton.jit
+def _count_rows(target, total, many, BLOCK: tl.constexpr):
+    lane = tl.arange(0, BLOCK)
+    number = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, many, BLOCK):
+        number += (tl.load(target + start + lane, mask=start + lane < many, other=_LEFT_OUT) != _LEFT_OUT).to(tl.float32)
+    tl.store(total, tl.sum(number, 0))
+
+
+_launch, _launch_count = Launcher(_loss_rows), Launcher(_count_rows)
 
 
 @functools.lru_cache(8)
@@ -76,29 +85,33 @@ def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
 
 def _forward(tensors: Any, scalars: Any, needed: Any = (True, True, False)) -> Any:
     x, weight, target = tensors
-    rows, labels = as_rows(x, x.shape[-1])[0].reshape(-1, x.shape[-1]), target.reshape(-1)
-    many, size = len(rows), weight.shape[0]
+    width, size = x.shape[-1], weight.shape[0]
+    rows, labels = as_rows(x, width)[0].reshape(-1, width), target.contiguous().view(-1)
+    many = rows.shape[0]
     step = min(many, max(64, CHUNK_BYTES // (size * x.element_size()) // 64 * 64))  # multiples keep addresses aligned
-    for_x, for_weight = needed[0], needed[1]
-    device = x.device
-    losses, counts = torch.empty((2 * many,), dtype=torch.float32, device=device).split(many)
-    counted = (labels != -100).sum() if for_x or for_weight else labels
-    grad_x = torch.empty(rows.shape, dtype=x.dtype, device=device) if for_x else None
     one_chunk = step == many
-    grad_weight = torch.zeros(weight.shape, dtype=torch.float32, device=device) if for_weight and not one_chunk else None
+    for_x, for_weight = needed[0], needed[1]
+    sums = torch.empty((2 * many + 1,), dtype=torch.float32, device=x.device)
+    counted = sums
+    if for_x or for_weight:
+        counted = sums.new_empty(())
+        _launch_count(1, (labels, counted), (many,), (4096,), 8)
+    grad_x = x.new_empty(rows.shape) if for_x and not one_chunk else None
+    grad_weight = torch.zeros(weight.shape, dtype=torch.float32, device=x.device) if for_weight and not one_chunk else None
     constants = (bool(for_x or for_weight), LONG_BLOCK, lanes_of(x.element_size()))
     for start in range(0, many, step):
-        some, wanted = rows[start : start + step], labels[start : start + step].contiguous()
+        some = rows if one_chunk else rows[start : start + step]
         logits = torch.mm(some, weight.t())
-        places = (losses[start : start + step], counts[start : start + step])
-        _launch(len(some), (logits, wanted, *places, counted), (size,), constants, LONG_WARPS)
+        _launch(some.shape[0], (logits, labels, sums, counted), (size, start, many), constants, LONG_WARPS)
+        if one_chunk:
+            grad_x = torch.mm(logits, weight) if for_x else None
+            grad_weight = torch.mm(logits.t(), some) if for_weight else None
+            continue
         if grad_x is not None:
             torch.mm(logits, weight, out=grad_x[start : start + step])
-        if for_weight and one_chunk:
-            grad_weight = torch.mm(logits.t(), some)
-        elif grad_weight is not None:
+        if grad_weight is not None:
             _add_product(grad_weight, logits.t(), some)
-    loss, _ = mean_of(losses, x.dtype, counts=counts)
+    loss = mean_of_counted(sums, x.dtype, 0, many)
     kept = (grad_x, None if grad_weight is None else grad_weight.to(weight.dtype))
     return (loss,), tuple(one for one in kept if one is not None)
 

@@ -6,7 +6,6 @@ time from L2 as a rule (`online`). Backward: y, the forward pass's own output, a
 
 from typing import Any
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -14,7 +13,7 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum
-from popcorn.ops.tiles import WIDEST, as_rows, tile_of
+from popcorn.ops.tiles import WIDEST, as_rows, fresh, tile_of
 
 LANGUAGE = "triton"
 
@@ -80,7 +79,7 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     (x,) = tensors
     width = x.shape[-1]
     rows = x.numel() // width
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    y = fresh(x)
     given, step = as_rows(x, width)
     if width <= WIDEST:
         tile = tile_of(width)
@@ -95,7 +94,7 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     width = y.shape[-1]
     rows = y.numel() // width
     dy, dy_step = as_rows(cotangents[0], width)
-    dx = torch.empty(y.shape, dtype=y.dtype, device=y.device)
+    dx = fresh(y)
     if width <= WIDEST:
         tile = tile_of(width)
         _launch_backward(-(-rows // tile.rows), (y, dy, dx), (rows, width, dy_step), tile[:2], tile.warps)

@@ -1,0 +1,38 @@
+"""A matrix product with a bias in Triton, for Hopper. Needs torch and triton.
+
+Bound by operations: 2·R·K·N forward, twice that backward (dy · bᵀ and aᵀ · dy). The bias is added while a tile is in registers; its gradient is
+torch's sum over rows. See `products` for how, and what it takes.
+"""
+
+from typing import Any
+
+from torch import Tensor
+
+from popcorn.ops import products
+from popcorn.ops.gpu import gpu
+
+LANGUAGE = "triton"
+MULTIPLES = products.MULTIPLES
+
+
+def _forward(tensors: Any, scalars: Any) -> Any:
+    bias, a, b = tensors
+    return (products.multiply(a.reshape(-1, a.shape[-1]), b, bias).view(*a.shape[:-1], b.shape[1]),), ()
+
+
+def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
+    _, a, b = tensors
+    dy = cotangents[0].reshape(-1, b.shape[1])
+    da = products.multiply(dy, b.t()).view(a.shape) if needed[1] else None
+    db = products.multiply(a.reshape(-1, a.shape[-1]).t(), dy) if needed[2] else None
+    return [dy.sum(0) if needed[0] else None, da, db]
+
+
+_call, accepts, SOURCE, traced = gpu(
+    __file__, _forward, _backward, lambda bias, a, b: [((*a.shape[:-1], b.shape[1]), a.dtype)], products.accepts, parts=(products,)
+)
+
+
+def run(bias: Tensor, a: Tensor, b: Tensor) -> Any:
+    """As the reference."""
+    return _call((bias, a, b))
