@@ -13,14 +13,14 @@ SOFTMAX = "import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(sel
 
 def test_references_serve_the_next_evaluation_of_their_problem_and_each_comparison_meets_many(tmp_path, monkeypatch):
     started: list[tuple[str, int, bool]] = []
-    real = Session._start_trusted
+    real = Session.start_trusted
 
     def noted(self, role, may_be_kept=True):
         child, fresh = real(self, role, may_be_kept)
         started.append((role, child.pid, fresh))
         return child, fresh
 
-    monkeypatch.setattr(Session, "_start_trusted", noted)
+    monkeypatch.setattr(Session, "start_trusted", noted)
     monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
     store = Store(tmp_path / "records")
     problem = find_problem("original/L1/23")
