@@ -277,7 +277,7 @@ def host_overhead(torch: Any, op: Op, run: Callable[..., Any], calls: int = 600)
 def candidates(torch: Any, op: Op, wanted: list[str], dims: Dims, dtype: Any) -> dict[str, Callable[..., Any]]:
     """Implementations that take the case; torch.compile afresh for each, so that sizes are constants to it."""
     found: dict[str, Callable[..., Any]] = {}
-    call = op.call_of(*inputs_of(torch, op, {**dims, "R": 8}, dtype))
+    call = op.call_of(*inputs_of(torch, op, {**dims, **({"R": 8} if "R" in dims else {})}, dtype))
     for name in wanted:
         if name == "inductor":
             torch._dynamo.reset()
