@@ -93,7 +93,8 @@ class Session:
         self.remarks: dict[str, None] = {}
         self.opened: dict[str, Any] = {}
         self.between = Between()
-        self._kept_as = (problem_hash, self.size)
+        # the whole problem: an op has one hash in all its cases, and another text in each
+        self._kept_as = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
         self._trusted: dict[int, str] = {}
         """Roles of those that the next evaluation may use, by process id."""
         self._served: set[int] = set()
