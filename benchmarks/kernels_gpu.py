@@ -114,8 +114,9 @@ def try_settings(torch: Any, clock: Clock, name: str) -> list[dict[str, Any]]:
 
 def try_attention(torch: Any, clock: Clock) -> list[dict[str, Any]]:
     """Other tiles of attn, forward and backward, the present ones first."""
-    from popcorn.ops.library.attn import impl_triton as module
+    from popcorn.ops import attending as module
 
+    run = find_op("attn")["triton"]
     inputs, made = inputs_of(torch, find_op("attn"), SHAPES["attn"][0], torch.bfloat16), []
     still = [t.detach() for t in inputs]
     for which, settings in ATTENDING.items():
@@ -124,7 +125,7 @@ def try_attention(torch: Any, clock: Clock) -> list[dict[str, Any]]:
             setattr(module, which, setting)
             told = f"attn {which.lower():9} kept {setting[0]}, passing {setting[1]}, warps {setting[2]}, stages {setting[3]}"
             try:
-                seconds = clock.time((lambda: module.run(*still)) if which == "FORWARD" else gradients(torch, module.run, inputs)[1])
+                seconds = clock.time((lambda: run(*still)) if which == "FORWARD" else gradients(torch, run, inputs)[1])
             except Exception as error:  # a setting that does not fit is one line of the table
                 print(f"{told:52} {type(error).__name__}: {' '.join(str(error).split())[:100]}", flush=True)
                 continue

@@ -48,6 +48,8 @@ SHAPES: dict[str, list[Dims]] = {
     "causal_conv1d": [{"B": 8, "D": 4096, "T": 4096, "W": 4}],
     "grouped_matmul": [{"M": 16384, "K": 4096, "E": 8, "N": 4096}],
     "addmm": [{"N": 4096, "R": 8192, "K": 4096}],
+    "attn_varlen": [{"N": 16384, "H": 16, "K": 128, "G": 16, "E": 9}],
+    "attn_decode": [{"B": 64, "H": 32, "K": 128, "P": 4096, "L": 64, "G": 8, "M": 64}],
     "attn": [{"B": 1, "H": 16, "T": 16384, "K": 128, "G": 16}, {"B": 4, "H": 32, "T": 4096, "K": 128, "G": 8}, {"B": 4, "H": 16, "T": 4096, "K": 64, "G": 16}],
 }  # fmt: skip
 BACKWARD: dict[str, Callable[..., int]] = {
@@ -58,13 +60,38 @@ BACKWARD: dict[str, Callable[..., int]] = {
     "selective_log_softmax": lambda R, V: 2 * R * V, "jsd": lambda R, V: 3 * R * V, "group_norm": lambda B, C, S: 3 * B * C * S,
     "rotary_embedding": lambda B, H, T, K: 2 * B * H * T * K, "top_k_router": lambda R, E: R * E,
     "embedding": lambda R, V, D: (R + V) * D, "moe_dispatch": lambda N, D, A: (1 + A) * N * D, "moe_combine": lambda N, A, D: (1 + 2 * A) * N * D,
+    "causal_conv1d": lambda B, D, T, W: 3 * B * D * T,
 }  # fmt: skip
 """Elements that a backward pass must move at least, for the gradients asked below."""
 GRADIENTS_OF = {"rope": ("x",), "kl_div": ("log_q",), "jsd": ("log_q",)}
 """Arguments whose gradients training asks for; all floating ones where an op is not named."""
-RIVALS: dict[str, tuple[str, ...]] = {"matmul": ("torch",), "addmm": ("torch",), "grouped_matmul": ("torch",), "attn": ("cudnn", "sdpa")}
+RIVALS: dict[str, tuple[str, ...]] = {
+    "matmul": ("torch",),
+    "addmm": ("torch",),
+    "grouped_matmul": ("torch",),
+    "attn": ("cudnn", "sdpa"),
+    "attn_varlen": ("sdpa",),
+}
 """Implementations that an op bound by matrix products is held against: the fastest of them."""
-TINY = {"R": 8, "D": 256, "T": 8, "K": 64, "V": 512, "N": 64, "B": 2, "H": 2, "G": 2, "A": 2, "E": 64, "C": 64, "S": 64, "M": 64, "W": 4}
+TINY = {
+    "R": 8,
+    "D": 256,
+    "T": 8,
+    "K": 64,
+    "V": 512,
+    "N": 64,
+    "B": 2,
+    "H": 2,
+    "G": 2,
+    "A": 2,
+    "E": 64,
+    "C": 64,
+    "S": 64,
+    "M": 64,
+    "W": 4,
+    "L": 16,
+    "P": 32,
+}
 CHECKED_ROWS = 48
 
 
@@ -141,7 +168,7 @@ def inputs_of(torch: Any, op: Op, dims: Dims, dtype: Any) -> list[Any]:
             if spec.name == "weight" and "V" in dims
             else tensor
         )
-        out.append(tensor.to(dtype).requires_grad_(spec.name in wanted))
+        out.append(tensor.to(dtype).requires_grad_(op.differentiable and spec.name in wanted))
     return out
 
 
@@ -155,12 +182,16 @@ def gradients(torch: Any, run: Callable[..., Any], inputs: list[Any], seed: int 
         for o in outputs
     ]
     leaves = [t for t in inputs if t.requires_grad]
+    if not leaves:
+        return outputs, list
     return outputs, lambda: torch.autograd.grad(outputs, leaves, cotangents, retain_graph=True)
 
 
 def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -> str | None:
     """What is wrong on some rows of this width, or None."""
-    small = {**dims, **({"R": min(dims["R"], 2 if op.name == "rope" else CHECKED_ROWS)} if "R" in dims else {})}
+    small = dict(dims)
+    if "R" in dims:
+        small["R"] = min(dims["R"], 2 if op.name == "rope" else CHECKED_ROWS)
     small |= {
         "linear_cross_entropy": {"R": 256, "D": 64},
         "attn": {"B": 1, "T": 1000},
@@ -170,6 +201,8 @@ def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -
         "moe_combine": {"N": 48},
         "group_norm": {"B": 2},
         "causal_conv1d": {"B": 2, "D": 64},
+        "attn_varlen": {"N": 1000},
+        "attn_decode": {"B": 2, "P": 64, "M": 16},
         "rotary_embedding": {"B": 2, "H": 3},
     }.get(op.name, {})
     given = inputs_of(torch, op, small, dtype)
@@ -199,7 +232,7 @@ def measure(torch: Any, clock: Clock, op: Op, name: str, run: Callable[..., Any]
         with torch.no_grad():
             row.forward_s = clock.time(lambda: run(*inputs))
         outputs, backward = gradients(torch, run, inputs)
-        row.backward_s = clock.time(backward)
+        row.backward_s = clock.time(backward) if op.differentiable else None
         del outputs, backward
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
@@ -210,7 +243,7 @@ def measure(torch: Any, clock: Clock, op: Op, name: str, run: Callable[..., Any]
         moved = op.min_bytes(dims, size)
         row.forward_bytes_per_s = moved / row.forward_s
         row.forward_share = row.forward_bytes_per_s / clock.copy_rate(moved)
-        if op.name in BACKWARD:
+        if op.name in BACKWARD and row.backward_s:
             moved = BACKWARD[op.name](**dims) * size
             row.backward_bytes_per_s = moved / row.backward_s
             row.backward_share = row.backward_bytes_per_s / clock.copy_rate(moved)
