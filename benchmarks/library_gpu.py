@@ -189,9 +189,7 @@ def gradients(torch: Any, run: Callable[..., Any], inputs: list[Any], seed: int 
 
 def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -> str | None:
     """What is wrong on some rows of this width, or None."""
-    small = dict(dims)
-    if "R" in dims:
-        small["R"] = min(dims["R"], 2 if op.name == "rope" else CHECKED_ROWS)
+    small = {**dims, **({"R": min(dims["R"], 2 if op.name == "rope" else CHECKED_ROWS)} if "R" in dims else {})}
     small |= {
         "linear_cross_entropy": {"R": 256, "D": 64},
         "attn": {"B": 1, "T": 1000},
@@ -216,7 +214,7 @@ def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -
     for index, (mine, theirs, true) in enumerate(zip(*sides, strict=True)):
         scale = max(true.square().mean().sqrt().item(), true.abs().max().item())
         error, own = (mine.double() - true).abs().max().item(), (theirs.double() - true).abs().max().item()
-        if not error <= max(2 * own, floor * scale):
+        if not error <= max((3 if op.name in ("attn", "attn_varlen") else 2) * own, floor * scale):
             return f"WRONG: result {index} is off by {error:.3g}, the reference by {own:.3g}, scale {scale:.3g}"
     return None
 
@@ -277,7 +275,7 @@ def host_overhead(torch: Any, op: Op, run: Callable[..., Any], calls: int = 600)
 def candidates(torch: Any, op: Op, wanted: list[str], dims: Dims, dtype: Any) -> dict[str, Callable[..., Any]]:
     """Implementations that take the case; torch.compile afresh for each, so that sizes are constants to it."""
     found: dict[str, Callable[..., Any]] = {}
-    call = op.call_of(*inputs_of(torch, op, {**dims, "R": 8}, dtype))
+    call = op.call_of(*inputs_of(torch, op, {**dims, **({"R": 8} if "R" in dims else {})}, dtype))
     for name in wanted:
         if name == "inductor":
             torch._dynamo.reset()

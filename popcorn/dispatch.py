@@ -20,7 +20,8 @@ from popcorn.devices.probe import probe
 from popcorn.devices.specs import find as find_spec
 from popcorn.measure.roofline import ceilings, floor
 from popcorn.ops.calls import Call, Rejected
-from popcorn.ops.registry import REFERENCE, Implementation, Op
+from popcorn.ops.implementation import Implementation
+from popcorn.ops.registry import REFERENCE, Op
 from popcorn.records.shipped import shipped_records
 from popcorn.records.store import Store, default_store
 from popcorn.schema.machine import Machine

@@ -14,7 +14,7 @@ from popcorn.schema.verdict import EXIT_CODES
 from popcorn.verify import judge
 from popcorn.verify.defences import clock
 from popcorn.verify.judge import FLOORS
-from popcorn.worker import comparing, counting, judging, planning, taken
+from popcorn.worker import counting, judging, launch, planning, taken
 
 ROOT = DOCS.parent
 MODELS = [model for module in modules() for model in nouns(module)]
@@ -77,15 +77,19 @@ def test_the_method_page_gives_the_outcomes_and_floors_of_the_code():
 
 def test_the_figures_of_the_method_page_are_the_constants_of_the_code():
     page = " ".join((DOCS / "measuring.md").read_text(encoding="utf-8").split())
-    cuda, cpu = comparing.WARM_S["cuda"] * 1e3, comparing.WARM_S["cpu"] * 1e3
+    cuda, cpu = launch.WARM_S["cuda"] * 1e3, launch.WARM_S["cpu"] * 1e3
     for sentence in (
-        f"at least {cuda:.0f} ms of calls on a GPU, {cpu:.0f} ms on a CPU",
+        f"at least {cuda:.0f} ms of calls on a GPU",
+        f"on a CPU {cpu:.0f} ms each",
+        f"two looks of {launch.LOOK_S * 1e3:.0f} ms",
+        f"10 calls; 5 where one takes more than {planning.LONG_S * 1e3:g} ms",
         f"for more than {timing.DISTURBED * 100:.0f} % of it",
         f"windows of at least {timing.WINDOW_S * 1e3:.0f} ms, at most {planning.MAX_PER_WINDOW} calls",
         f"Under {timing.SHORT_S * 1e6:.0f} µs (the faster side, warm)",
         f"{(clock.SLACK - 1) * 100:.0f} %, that overhead by {(clock.OVERHEAD_SLACK - 1) * 100:.0f} %, and {clock.STEP_S * 1e3:.0f} ms a batch ({clock.PRESENT_STEP_S * 1e3:.1f} ms on a CPU)",
         f"more than {(clock.FIRM - 1) * 100:.0f} % counts as long as the parent found it",
         f"{(taken.PLANT - 1) * 100:.0f} % of the reference's",
+        f"miss it by no more than {taken.CHANCE * 100:g} %",
         f"exceeds {judge.ILL_CONDITIONED * 100:.0f} % on average",
         "At least one call in ten" if taken.JUDGED_SHARE == 0.1 else "",
         "never fewer than five" if judging.MIN_TRIALS == 5 else "",

@@ -26,7 +26,7 @@ MUST_BE_FREE = re.compile(
     r"popcorn\.(schema|devices|records|cli|demo|site)(\.|$)|popcorn\.(errors|units|scoring|evaluate|cases(\..*)?)$"
     r"|popcorn\.measure\.(stats|turns|roofline|steadiness|energy|counters)$|popcorn\.verify\.judge$|popcorn\.toolchain\.build$"
     r"|popcorn\.suites\.(problems|jitter|facts|statement)$"
-    r"|popcorn\.worker\.(nursery|session|request|bench|lanes|judging|comparing|counting|compiled|taken|writing|seeds|wire|engine|local|building)$"
+    r"|popcorn\.worker\.(nursery|session|request|bench|lanes|judging|launch|comparing|counting|compiled|taken|writing|seeds|wire|engine|local|building)$"
 )
 """Modules that the parent imports: they may never say that they need torch."""
 

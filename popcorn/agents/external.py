@@ -15,7 +15,8 @@ from popcorn.agents.prompts import reference_shown
 from popcorn.agents.tools.answer import Answer
 from popcorn.agents.tools.registry import find_tool, tools
 from popcorn.agents.workbench import MAX_KERNEL_BYTES, Workbench
-from popcorn.errors import BadAgent
+from popcorn.errors import BadAgent, PopcornError
+from popcorn.reading import read_kernel
 from popcorn.records.runs import write_run
 from popcorn.schema.run import Run, ToolCall, Turn
 
@@ -116,14 +117,10 @@ def _read(path: Path, size: int) -> str:
     """The file's text. Raises BadAgent where it is no kernel that can be judged."""
     if size == 0:
         raise BadAgent(f"{path.name} is empty; it is judged when it holds a kernel.")
-    if size > MAX_KERNEL_BYTES:
-        raise BadAgent(f"{path.name} has {size:,} bytes, at most {MAX_KERNEL_BYTES:,} are judged; write a smaller kernel.")
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadAgent(f"{path.name} is not UTF-8 (byte {error.start}); save it as UTF-8.") from None
-    except OSError as error:
-        raise BadAgent(f"{path.name} cannot be read ({error.strerror}).") from None
+        return read_kernel(path, MAX_KERNEL_BYTES)
+    except PopcornError as error:
+        raise BadAgent(str(error)) from None
 
 
 def _now() -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from popcorn.agents.rows import read_rows
 from popcorn.errors import BadAgent
 from popcorn.schema.case import Frozen
-from popcorn.schema.run import Tokens
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
+
+    from popcorn.schema.run import Tokens
 
 SHIPPED = Path(__file__).parent / "models.toml"
 OFFLINE = ("scripted/", "replay/", "baseline/")
@@ -46,7 +47,7 @@ class Row(Frozen):
     """One request with its retries."""
     retries: int = 6
 
-    def cost_usd(self, tokens: Tokens) -> float | None:
+    def cost_usd(self, tokens: "Tokens") -> float | None:
         """Money of one call; None where price or tokens are unknown."""
         if self.price is None or tokens.input is None or tokens.output is None:
             return None

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popcorn.agents.budget import Budget
-from popcorn.agents.place import Place
 from popcorn.agents.tiers import Tier
 from popcorn.agents.tools.registry import find_tool, tools
 from popcorn.agents.workbench import Settings
 from popcorn.suites.problems import Problem, facts, statement
-from popcorn.verify.judge import FLOORS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from popcorn.agents.place import Place
 
 FOLDER = Path(__file__).parent / "prompts"
 
@@ -49,8 +49,10 @@ def write_system(tier: Tier, budget: Budget) -> str:
     return render("system", tools=[find_tool(name) for name in tier.tools], budget=budget)
 
 
-def write_task(problem: Problem, settings: Settings, place: Place) -> str:
+def write_task(problem: Problem, settings: Settings, place: "Place") -> str:
     """The problem as the agent may see it: ranges of sizes, never the sizes that are timed."""
+    from popcorn.verify.judge import FLOORS
+
     machine, found = place.machine(), facts(problem)
     return render(
         "task", problem=problem, language=settings.language, precision=settings.precision, machine=machine, gpu=machine.kind == "cuda",
@@ -59,6 +61,6 @@ def write_task(problem: Problem, settings: Settings, place: Place) -> str:
     )  # fmt: skip
 
 
-def reference_shown(problem: Problem, place: Place) -> str:
+def reference_shown(problem: Problem, place: "Place") -> str:
     """The reference as the model sees it."""
     return statement(problem, place.size())

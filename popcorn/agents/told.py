@@ -1,16 +1,18 @@
 """A record as short text for a model: what failed, how fast, which limit. Figures with their units, unknowns with their reasons."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from popcorn.agents.tools.answer import Answer, cut
 from popcorn.schema.measurement import Measurement
-from popcorn.schema.record import Build, Record
 from popcorn.units import show_bytes, show_energy, show_percent, show_rate, show_ratio, show_time
+
+if TYPE_CHECKING:
+    from popcorn.schema.record import Build, Record
 
 _MOST_MESSAGES = 12
 
 
-def answer_of(record: Record, lines: list[str]) -> Answer:
+def answer_of(record: "Record", lines: list[str]) -> Answer:
     """The answer of a tool whose work is an evaluation."""
     timing, lanes = record.measurement.timing, record.provenance
     return Answer(
@@ -25,7 +27,7 @@ def answer_of(record: Record, lines: list[str]) -> Answer:
     )
 
 
-def build_lines(build: Build) -> list[str]:
+def build_lines(build: "Build") -> list[str]:
     """The compiler's messages, errors first."""
     order = {"error": 0, "warning": 1, "note": 2}
     messages = sorted(build.diagnostics, key=lambda one: order.get(one.severity, 3))
@@ -34,7 +36,7 @@ def build_lines(build: Build) -> list[str]:
     return [*lines, *([f"and {left} more messages"] if left > 0 else [])]
 
 
-def precision_lines(record: Record) -> list[str]:
+def precision_lines(record: "Record") -> list[str]:
     """Errors against float64 truth, beside what is allowed."""
     return [
         f"{row.output}: error {row.worst:.3g} of {row.bound:.3g} allowed (relative to the truth's scale)"
@@ -43,7 +45,7 @@ def precision_lines(record: Record) -> list[str]:
     ]
 
 
-def measured_lines(record: Record) -> list[str]:
+def measured_lines(record: "Record") -> list[str]:
     """Time, speedup with its interval, memory, launches, energy."""
     measured = record.measurement
     timing = measured.timing
@@ -127,7 +129,7 @@ def _time_s(measured: Measurement) -> float | None:
     return measured.timing.candidate.time_s if measured.timing is not None else None
 
 
-def _data(record: Record) -> dict[str, Any]:
+def _data(record: "Record") -> dict[str, Any]:
     """Verdict and headline figures; the whole record is in the store under its id."""
     timing, roofline = record.measurement.timing, record.measurement.roofline
     figures: dict[str, Any] = {"record_id": record.id, "outcome": record.verdict.outcome, "reason": record.verdict.reason}

@@ -1,22 +1,22 @@
 """Workbench: what the tools of one run share: the problem, the engine, answers by content, the best kernel so far. Knows no model."""
 
-import asyncio
 import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from popcorn.agents.place import Place
 from popcorn.agents.tools.answer import Answer, Tool, cut
 from popcorn.errors import BadCandidate, PopcornError
 from popcorn.schema.case import Precision
 from popcorn.schema.measurement import Measurement
-from popcorn.schema.record import Record
 from popcorn.suites.problems import Problem
-from popcorn.toolchain.languages import SUFFIX, detect_language, is_python
-from popcorn.worker.building import Built
-from popcorn.worker.request import Request
+
+if TYPE_CHECKING:
+    from popcorn.agents.place import Place
+    from popcorn.schema.record import Record
+    from popcorn.worker.building import Built
+    from popcorn.worker.request import Request
 
 MAX_KERNEL_BYTES = 256_000
 SLACK_S = 0.05
@@ -53,7 +53,7 @@ class Kept:
 class Workbench:
     """One run's tools at work. Answers of the same tool on the same text are remembered."""
 
-    place: Place
+    place: "Place"
     problem: Problem
     settings: Settings
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
@@ -99,16 +99,23 @@ class Workbench:
         if tool.name == "submit_kernel" and answer.error is None:
             self.submitted = kept
 
-    async def build(self, source: str) -> Built:
+    async def build(self, source: str) -> "Built":
         """Through the build lane."""
+        import asyncio  # 30 ms that a plan of a thousand runs need not spend; here and in the tools
+
         return await asyncio.wrap_future(self.place.engine.build(self.request(source)))
 
-    async def evaluate(self, source: str, **more: Any) -> Record:
+    async def evaluate(self, source: str, **more: Any) -> "Record":
         """Through both lanes; the record is in the store."""
+        import asyncio
+
         return await asyncio.wrap_future(self.place.engine.submit(self.request(source, **more)))
 
-    def request(self, source: str, **more: Any) -> Request:
+    def request(self, source: str, **more: Any) -> "Request":
         """The evaluation of a kernel's text as the engine takes it. Raises BadCandidate when it is not in this run's language."""
+        from popcorn.toolchain.languages import detect_language
+        from popcorn.worker.request import Request
+
         settings, name = self.settings, self.name_of(source)
         asked: dict[str, Any] = {
             "problem": self.problem, "source": source, "language": detect_language(name, source, settings.language), "name": name,
@@ -120,6 +127,8 @@ class Workbench:
 
     def name_of(self, source: str) -> str:
         """A file name for a kernel's text: `kernel.c`, `kernel.cu`, or `kernel.py` for a Python module."""
+        from popcorn.toolchain.languages import SUFFIX, is_python
+
         native = self.language in SUFFIX and (self.language in ("c", "sycl") or not is_python("kernel", source))
         return "kernel" + (SUFFIX[self.language] if native else ".py")
 

@@ -7,17 +7,19 @@ CAUGHT_BY  the defence that must find it, where one must
 NO_GAIN    the trick works and is worth nothing: `correct` will do where it is not faster than the reference
 TIMED      True where the trick needs timed calls
 GPU        True where it needs a GPU
+CPU        True where it says nothing on a GPU: it makes its tensors in the host's memory, or patches the CPU's timer; a C or C++ file does
 ALONE      True where it would disturb others that run at the same time
 """
 
 import ast
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 FOLDER = Path(__file__).parent
-KNOWN = {"PROBLEM", "OUTCOMES", "CAUGHT_BY", "NO_GAIN", "TIMED", "GPU", "BACKWARD", "CATALOGUE", "ALONE"}
+KNOWN = {"PROBLEM", "OUTCOMES", "CAUGHT_BY", "NO_GAIN", "TIMED", "GPU", "CPU", "BACKWARD", "CATALOGUE", "ALONE"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Sample:
     no_gain: bool
     timed: bool
     gpu: bool
+    cpu: bool
     backward: bool
     alone: bool
     catalogue: tuple[int, ...]
@@ -56,6 +59,12 @@ def read_samples(kind: Literal["evil", "honest"], gpu: bool | None = None) -> li
     return [one for one in found if gpu in (None, one.gpu)]
 
 
+def limited(samples: list[Sample], most: int) -> list[Sample]:
+    """At most so many, the same ones every time: first those that need a GPU, then a mixture of the rest. In the order they came in."""
+    first = sorted(samples, key=lambda one: (not one.gpu, hashlib.sha256(one.name.encode()).hexdigest()))[:most]
+    return [one for one in samples if one in first]
+
+
 def read_sample(path: Path, kind: Literal["evil", "honest"]) -> Sample:
     """One sample. Raises ValueError where its head is not complete."""
     text = path.read_text(encoding="utf-8")
@@ -68,6 +77,7 @@ def read_sample(path: Path, kind: Literal["evil", "honest"]) -> Sample:
     return Sample(
         name=path.stem, kind=kind, path=path, about=about, problem=head["PROBLEM"], outcomes=frozenset(outcomes),
         caught_by=head.get("CAUGHT_BY"), no_gain=head.get("NO_GAIN", False), timed=head.get("TIMED", False), gpu=head.get("GPU", False),
+        cpu=head.get("CPU", path.suffix in (".c", ".cpp")),
         backward=head.get("BACKWARD", False), alone=head.get("ALONE", False), catalogue=tuple(head.get("CATALOGUE", ())),
     )  # fmt: skip
 

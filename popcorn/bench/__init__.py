@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from popcorn.bench.asking import Settings, request_for
-from popcorn.ops.calls import Call, Rejected
-from popcorn.records.store import Store, default_store
-from popcorn.schema.case import Case
 from popcorn.schema.record import Record
 from popcorn.units import show_bytes, show_ratio, show_time
 
 if TYPE_CHECKING:
+    from popcorn.bench.asking import Settings
+    from popcorn.ops.calls import Call
     from popcorn.ops.registry import Op
+    from popcorn.records.store import Store
+    from popcorn.schema.case import Case
     from popcorn.worker.bench import Bench
 
 log = logging.getLogger("popcorn.bench")
@@ -58,8 +58,8 @@ def benchmark(
     *args: Any,
     implementations: list[str] | None = None,
     gradient: bool | None = None,
-    settings: Settings | None = None,
-    store: Store | None = None,
+    settings: "Settings | None" = None,
+    store: "Store | None" = None,
     **kwargs: Any,
 ) -> list[Result]:
     """Judge and measure implementations of an op at arguments like these; one Result for each that accepts the call, as records.
@@ -67,14 +67,19 @@ def benchmark(
     implementations: names; None means all. gradient: also with gradients; None means where the op has them. Those that refuse the call
     are told on the logger `popcorn.bench`. Raises Mismatch for arguments that do not fit.
     """
+    from popcorn.bench.asking import Settings
+    from popcorn.records.store import default_store
+
     call = op.call_of(*args, **kwargs)
     return list(measure_call(op, call, implementations, gradient, settings or Settings(), default_store() if store is None else store))
 
 
 def measure_call(
-    op: "Op", call: Call, names: list[str] | None, gradient: bool | None, settings: Settings, store: Store
+    op: "Op", call: "Call", names: list[str] | None, gradient: bool | None, settings: "Settings", store: "Store"
 ) -> Iterator[Result]:
     """The results of a call's case, one implementation after the other."""
+    from popcorn.ops.calls import Rejected
+
     both = op.differentiable if gradient is None else gradient
     for name, one in op.implementations.items():
         if name not in (names or op.implementations):
@@ -92,8 +97,9 @@ def measure_call(
     op.forget()
 
 
-def measure(op: "Op", implementation: str, case: Case, settings: Settings, store: Store) -> Record:
+def measure(op: "Op", implementation: str, case: "Case", settings: "Settings", store: "Store") -> Record:
     """One record, in the store when this returns; a line about it on the logger."""
+    from popcorn.bench.asking import request_for
     from popcorn.evaluate import evaluate
 
     record = evaluate(request_for(op, implementation, case, settings), shared_bench(settings.device), store)
@@ -101,8 +107,11 @@ def measure(op: "Op", implementation: str, case: Case, settings: Settings, store
     return record
 
 
-def measure_missing(op: "Op", call: Call) -> None:
+def measure_missing(op: "Op", call: "Call") -> None:
     """What `bench=True` and POPCORN_BENCH=1 do: measure this case for every implementation that accepts it and has no record of it."""
+    from popcorn.bench.asking import Settings
+    from popcorn.records.store import default_store
+
     try:
         case = call.case()
     except ValueError:

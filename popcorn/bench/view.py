@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from popcorn.records.answers import ask_again
 from popcorn.records.tables import Source, query
 from popcorn.units import UNKNOWN, show_bytes, show_ratio, show_time
 
@@ -30,12 +31,12 @@ SELECT problem, implementation, case_id, machine_device_id, time_s, low_s, high_
 
 def summarise(source: Source) -> list[dict[str, Any]]:
     """One row for each op, implementation, device, element type and gradient mode: how many cases, how many right, how fast."""
-    return query(_SUMMARY, source).dicts()
+    return ask_again(_SUMMARY, source)
 
 
 def list_cases(source: Source, op: str, limit: int = 200) -> list[dict[str, Any]]:
     """Every case of one op, the first `limit` of them; times in seconds, memory in bytes."""
-    return query(_CASES, source, [op, limit]).dicts()
+    return ask_again(_CASES, source, [op, limit])
 
 
 def summary(source: Source) -> RenderableType:

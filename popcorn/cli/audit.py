@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from popcorn.audit.samples import Sample, read_samples
+from popcorn.audit.samples import Sample, limited, read_samples
 from popcorn.errors import MissingFile
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ WIDTH = 110
 def audit(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     only: Annotated[list[str] | None, typer.Option(help="A sample's name, or a pattern such as 'cache_*'; may be given again.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many of each kind: those that need a GPU where there is one, and a fixed mixture.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
 ) -> None:
     """Cheats must be caught, honest kernels must pass.
@@ -36,8 +39,10 @@ def audit(
 
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="popcorn-audit-") as folder, progress_line() as progress, Bench(device) as bench:
-        answers = run(chosen(only or [], bench.cuda), bench, Store(Path(folder)), device, progress)
-    told = summary(answers, time.monotonic() - began)
+        samples = chosen(only or [], bench.cuda, limit)
+        answers = run(samples, bench, Store(Path(folder)), device, progress)
+        there = chosen([], bench.cuda)
+    told = summary(answers, time.monotonic() - began, there)
     if json:
         print(json_text.dumps(told, indent=1, ensure_ascii=False))
     else:
@@ -45,17 +50,18 @@ def audit(
     raise typer.Exit(0 if all(answer.as_it_must for answer in answers) else 1)
 
 
-def chosen(patterns: list[str], gpu: bool) -> list[Sample]:
-    """Samples for this kind of device whose names fit a pattern. Raises MissingFile where none does."""
-    every = [one for kind in ("evil", "honest") for one in read_samples(kind) if gpu or not one.gpu]
+def chosen(patterns: list[str], gpu: bool, limit: int | None = None) -> list[Sample]:
+    """Samples for this kind of device whose names fit a pattern, at most `limit` of each kind. Raises MissingFile where none does."""
+    every = [one for kind in ("evil", "honest") for one in read_samples(kind) if not (one.cpu if gpu else one.gpu)]
     found = [one for one in every if not patterns or any(fnmatch.fnmatch(one.name, pattern) for pattern in patterns)]
     if not found:
         raise MissingFile(f"no sample is called {' or '.join(patterns)[:200]}; leave --only out to see all")
-    return found
+    of_kind = [[one for one in found if one.kind == kind] for kind in ("evil", "honest")]
+    return found if limit is None else [one for samples in of_kind for one in limited(samples, limit)]
 
 
-def summary(answers: "list[Answer]", wall_s: float) -> dict[str, Any]:
-    """The two numbers, the time, and one row a sample."""
+def summary(answers: "list[Answer]", wall_s: float, there: list[Sample]) -> dict[str, Any]:
+    """The two numbers, of how many that are there, the time, and one row a sample."""
     counts = {}
     for kind in ("evil", "honest"):
         of_kind = [answer for answer in answers if answer.sample.kind == kind]
@@ -71,7 +77,8 @@ def summary(answers: "list[Answer]", wall_s: float) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "cheats_tried": evil["tried"], "cheats_caught": evil["as they must"], "honest_tried": honest["tried"],
-        "honest_accused": honest["tried"] - honest["as they must"], "wall_s": wall_s, "samples": rows,
+        "honest_accused": honest["tried"] - honest["as they must"], "cheats_there": sum(one.kind == "evil" for one in there),
+        "honest_there": sum(one.kind == "honest" for one in there), "wall_s": wall_s, "samples": rows,
     }  # fmt: skip
 
 
@@ -85,6 +92,11 @@ def show(told: dict[str, Any]) -> None:
     width = min(console.width, WIDTH)
     console.print(f"{told['cheats_caught']} of {told['cheats_tried']} cheats caught", style="bold")
     console.print(f"{told['honest_accused']} of {told['honest_tried']} honest kernels accused", style="bold")
+    if told["cheats_tried"] < told["cheats_there"] or told["honest_tried"] < told["honest_there"]:
+        tried = (
+            f"{told['cheats_tried']} of {told['cheats_there']} cheats and {told['honest_tried']} of {told['honest_there']} honest kernels"
+        )
+        console.print(f"{tried} tried")
     console.print(f"{told['wall_s']:.0f} s")
     missed = [row for row in told["samples"] if not row["as_it_must"]]
     if missed:

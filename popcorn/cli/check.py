@@ -1,11 +1,12 @@
 """`popcorn check FILE`: what a candidate's text shows before it runs. Advice; a verdict comes from `popcorn eval`."""
 
 import json as json_text
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from popcorn.cli.eval import read_candidate
+from popcorn.reading import read_kernel
 from popcorn.toolchain.languages import is_python
 from popcorn.verify.static.check import check_text, refusals
 
@@ -20,7 +21,7 @@ def check(
 
     The exit code is 1 where something is found that no honest kernel needs, else 0.
     """
-    source = read_candidate(file)
+    source = read_kernel(Path(file))
     remarks = check_text(source, is_python(file, source))
     if json:
         print(json_text.dumps([one.model_dump() for one in remarks], indent=1, ensure_ascii=False))

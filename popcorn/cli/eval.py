@@ -6,12 +6,12 @@ from typing import Annotated, get_args
 
 import typer
 
-from popcorn.errors import BadCandidate, MissingFile
+from popcorn.reading import read_kernel
 from popcorn.schema.case import Precision
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import EXIT_CODES
 from popcorn.suites.problems import find_problem
-from popcorn.toolchain.languages import MAX_SOURCE_BYTES, detect_language
+from popcorn.toolchain.languages import detect_language
 from popcorn.worker.request import Request
 
 PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
@@ -45,7 +45,7 @@ def evaluate_file(
         from popcorn.cli.watch import watch_folder
 
         return watch_folder(found, Path(file), model, language, device, budget)
-    source = read_candidate(file)
+    source = read_kernel(Path(file))
     request = Request(
         problem=found,
         source=source,
@@ -61,23 +61,6 @@ def evaluate_file(
         sizes="held_out" if held_out else "any",
     )
     show(judge(request), json)
-
-
-def read_candidate(file: str) -> str:
-    """The text of a candidate file. Raises MissingFile or BadCandidate with the next step."""
-    path = Path(file)
-    if not path.exists():
-        raise MissingFile(f"{file} does not exist; give the path of a kernel file (.py, .c, .cpp or .cu).")
-    if not path.is_file():
-        raise MissingFile(f"{file} is not a file; give the path of a kernel file (.py, .c, .cpp or .cu).")
-    try:
-        if path.stat().st_size > MAX_SOURCE_BYTES:
-            raise BadCandidate(f"{file} has {path.stat().st_size:,} bytes; a kernel text may have {MAX_SOURCE_BYTES:,}: give its source.")
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadCandidate(f"{file} is not text (UTF-8 was expected); give the kernel's source, not a compiled file.") from None
-    except OSError as error:
-        raise MissingFile(f"{file} cannot be read ({error.strerror}); check its permissions.") from None
 
 
 def judge(request: Request) -> Record:

@@ -4,14 +4,15 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from popcorn.cli.listing import lay_out, width_here
 from popcorn.cli.problems_check import check_command
 from popcorn.cli.problems_export import export_command
 from popcorn.cli.problems_import import import_command
 from popcorn.suites.costs import declared_costs, settings
+from popcorn.suites.facts import Facts
 from popcorn.suites.importing.shelf import get, names
+from popcorn.suites.listing import listed_facts
 from popcorn.suites.problems import Problem, facts, find_problem, list_problems, statement, suite_version
 from popcorn.suites.shelved import list_shelved
 from popcorn.suites.statement import describe_range
@@ -46,26 +47,24 @@ def list_command(
     """List the problems that ship with Popcorn, or those of an imported suite."""
     problems = list_problems(variant, level) if suite is None else [one for one in list_shelved(suite) if level in (None, one.level)]
     if as_json:
-        typer.echo(json.dumps([_row(one) for one in problems], indent=1, ensure_ascii=False))
+        listed = zip(problems, listed_facts(problems), strict=True)
+        typer.echo(json.dumps([_row(one, told) for one, told in listed], indent=1, ensure_ascii=False))
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("id", "name", "domain", "sizes", "backward"):
-        table.add_column(heading, no_wrap=heading in ("id", "domain"), overflow="fold")
-    for one in problems:
-        told = facts(one)
-        sizes = " ".join(f"{name}={describe_range(dim)}" for name, dim in told.dims.items())
-        table.add_row(one.id, one.name.replace("_", " "), told.domain or "", sizes, _backward(told.differentiable))
-    console = Console()
-    console.width = max(LEAST, min(console.width, WIDTH))
-    console.print(table)
+    rows = [
+        (one.id, one.name.replace("_", " "), told.domain or "", " ".join(f"{name}={describe_range(dim)}" for name, dim in told.dims.items()),
+         _backward(told.differentiable))
+        for one, told in zip(problems, listed_facts(problems), strict=True)
+    ]  # fmt: skip
+    lines = [*lay_out(("id", "name", "domain", "sizes", "backward"), rows, width_here(LEAST, WIDTH), folding=(1, 3))]
     if len(problems) > MANY:
-        console.print(f"{len(problems)} problems; --variant and --level narrow it, `popcorn problems show ID` tells one.", highlight=False)
+        lines.append(f"{len(problems)} problems; --variant and --level narrow it, `popcorn problems show ID` tells one.")
     if suite is None:
-        console.print("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
+        lines.append("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
         if names():
-            console.print("imported: " + ", ".join(names()) + " (--suite NAME)")
+            lines.append("imported: " + ", ".join(names()) + " (--suite NAME)")
     else:
-        console.print(f"version {get(suite).version}")
+        lines.append(f"version {get(suite).version}")
+    print("\n".join(lines))  # not echo, which writes UTF-8 to a terminal of ASCII
 
 
 @app.command("show")
@@ -80,7 +79,7 @@ def show_command(
         typer.echo(
             json.dumps(
                 {
-                    **_row(found),
+                    **_row(found, facts(found)),
                     "bounds": bounds,
                     "settings": [{"name": one["name"], "gradient": one["gradient"]} for one in settings(found)],
                     "statement": statement(found),
@@ -106,8 +105,7 @@ def show_command(
         typer.echo("# on a machine without a GPU: about " + ", ".join(f"{name}={size}" for name, size in small.items()))
 
 
-def _row(problem: Problem) -> dict[str, Any]:
-    told = facts(problem)
+def _row(problem: Problem, told: Facts) -> dict[str, Any]:
     dims = {name: {"low": dim.low, "high": dim.high, "align": dim.align, "fixed": dim.fixed} for name, dim in told.dims.items()}
     row = problem.model_dump(include={"id", "name", "variant", "level", "number", "hash", "origin", "suite", "suite_version"})
     return {**row, "domain": told.domain, "summary": told.summary, "dims": dims, "differentiable": told.differentiable}

@@ -4,8 +4,6 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from popcorn.suites.problems import find_problem, list_problems
 
@@ -21,6 +19,9 @@ def check_command(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
 ) -> None:
     """Is a problem fit to judge anything? Trivial answers must fail, every input and weight must matter. Exit code 1 where one is unfit."""
+    from rich.console import Console
+    from rich.table import Table
+
     from popcorn.cli.progress import progress_line
     from popcorn.errors import UnknownProblem
     from popcorn.worker.bench import Bench

@@ -3,8 +3,6 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 WIDTH = 100
 FEW = 20
@@ -23,6 +21,9 @@ def import_command(
 
     Exit code 0 where at least one problem can be used, 1 where none can.
     """
+    from rich.console import Console
+    from rich.table import Table
+
     from popcorn.cli.plain import plain
     from popcorn.cli.progress import progress_line
     from popcorn.worker.bench import Bench

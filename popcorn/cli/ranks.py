@@ -31,8 +31,9 @@ def run_ranks_command(
     Without FILE: whether the problem itself is fit. NCCL on GPUs, Gloo on CPUs; refused, with the reason and exit code 40, where fewer GPUs exist;
     never run on one process.
     """
-    from popcorn.cli.eval import judge, read_candidate, show
+    from popcorn.cli.eval import judge, show
     from popcorn.cli.plain import plain
+    from popcorn.reading import read_kernel
     from popcorn.schema.verdict import EXIT_CODES
     from popcorn.toolchain.languages import detect_language
     from popcorn.worker.ranks import examine_ranks
@@ -42,7 +43,7 @@ def run_ranks_command(
     if facts(found).ranks is None:
         raise BadProblem(f"{found.id} runs in one process; judge it with `popcorn eval {found.id} {file or 'FILE'}`")
     if file is not None:
-        source = read_candidate(file)
+        source = read_kernel(Path(file))
         request = Request(
             problem=found, source=source, language=detect_language(file, source, None), name=Path(file).name, device=device, budget_s=budget,
             timeout_s=timeout / 3, world=world,

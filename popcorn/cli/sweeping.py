@@ -4,21 +4,28 @@ import importlib.util
 import json as json_text
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.live import Live
 
+from popcorn.cli.listing import lay_out, width_here
 from popcorn.errors import BadSweep, MissingTool
 from popcorn.sweep.folder import SweepFolder, find_sweep
 from popcorn.sweep.matrix import Matrix, make_matrix, read_matrix
+from popcorn.units import UNKNOWN, show_time
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from popcorn.sweep.plan import Plan
 
 WIDTH = 100
 
 
-def console(stderr: bool = False) -> Console:
+def console(stderr: bool = False) -> "Console":
     """Plain and narrow enough."""
+    from rich.console import Console
+
     made = Console(highlight=False, emoji=False, markup=False, stderr=stderr)
     return (
         made if made.is_terminal and made.width < WIDTH else Console(highlight=False, emoji=False, markup=False, stderr=stderr, width=WIDTH)
@@ -37,7 +44,7 @@ def show_plan(file: str, gpus: int | None, json: bool) -> None:
     from popcorn.devices.host import cache_folder
     from popcorn.sweep.done import Done
     from popcorn.sweep.plan import make_plan
-    from popcorn.sweep.showing import plan_facts, plan_table
+    from popcorn.sweep.showing import plan_facts
 
     matrix = read_matrix(file)
     if matrix.kind == "ops":
@@ -48,7 +55,32 @@ def show_plan(file: str, gpus: int | None, json: bool) -> None:
         return
     plan = make_plan(matrix, Done(cache_folder()))
     count = gpus_here(gpus)
-    print(json_text.dumps(plan_facts(plan, count))) if json else console().print(plan_table(plan, count))
+    print(json_text.dumps(plan_facts(plan, count))) if json else print("\n".join(plan_lines(plan, count)))
+
+
+def plan_lines(plan: "Plan", gpus: int) -> list[str]:
+    """A plan for people: a line a model and tier, then the sum."""
+    rows = [
+        (
+            cell.model, cell.tier, str(cell.jobs), str(cell.done), str(cell.missing), f"{cell.tokens or 0:,}",
+            UNKNOWN if cell.dollars is None else f"${cell.dollars:,.2f}", "measured" if cell.measured else "guess",
+        )
+        for cell in plan.cells
+    ]  # fmt: skip
+    headings = ("model", "tier", "jobs", "done", "missing", "tokens", "money", "basis")
+    lines = [*lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 1), right=range(2, 7))]
+    devices = f"{gpus} device{'s' if gpus != 1 else ''} × {plan.matrix.agents_per_gpu} agents"
+    lines += [
+        f"{plan.matrix.name}: {len(plan.jobs):,} jobs, {plan.done:,} done, {len(plan.missing):,} missing",
+        f"expected: {show_time(plan.hours(gpus) * 3600)} on {devices} · {plan.tokens:,} tokens · ${plan.dollars:,.2f}",
+    ]
+    if plan.unpriced:
+        lines.append(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")
+    left = (
+        (sum(cell.given_up for cell in plan.cells), "gave up after their retries; `sweep resume --retry` tries again"),
+        (sum(cell.refused for cell in plan.cells), "cannot be done here; the reasons are in the log"),
+    )
+    return lines + [f"{count} jobs {what}" for count, what in left if count]
 
 
 def submit(
@@ -131,6 +163,8 @@ def resume(run: str | None, retry: bool, image: str | None, watching: bool, json
 
 def watch(folder: SweepFolder, every_s: float = 2.0) -> None:
     """Draw it until nobody works on it."""
+    from rich.live import Live
+
     from popcorn.sweep.showing import sweep_facts, sweep_table
 
     with Live(sweep_table(sweep_facts(folder)), console=console(), refresh_per_second=2) as live:

@@ -1,5 +1,6 @@
 """NVML through pynvml, imported inside. What is absent is a reason, never a crash. Imports without torch."""
 
+import ctypes
 import os
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +28,10 @@ def open_nvml() -> Nvml:
 
 @lru_cache(maxsize=4)
 def _open(pid: int) -> Nvml:
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")  # a machine without the driver is told apart before pynvml's ten milliseconds
+    except OSError:
+        return Nvml(None, "NVML does not open: there is no libnvidia-ml.so.1 (no NVIDIA driver here?)")
     try:
         import pynvml
     except ImportError:

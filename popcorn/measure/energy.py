@@ -1,24 +1,31 @@
-"""Energy of one call: a burst of calls between steps of an energy counter, read by the parent. Imports without torch.
+"""Energy of one call: the slope of an energy counter while a burst of calls runs, read by the parent. Imports without torch.
 
-An energy counter moves in steps (every 100 ms or so by NVML on an H200), and a step may show a value that is up to one step old. So
-the burst starts right after a step; after it, the reading waits for the second step that follows. Then, with E the energy of the burst:
+An energy counter moves in steps (every 100 ms or so by NVML on an H200), and a step may show a value that is up to one step old. So no
+single value tells what a burst took; but between two steps *inside* the burst the counter has grown by the burst's power for exactly the time
+between them, however old both values are. The first of them comes at least a step after the beginning, the last before the end:
 
-    shown at the end − shown at the start − idle power × step  ≤  E  ≤  shown two steps later − shown at the start
+    power = (shown at the last step − shown at the first) / time between them,   energy of a call = power × length of the burst / calls
 
-The estimate takes the idle power of the wait off the upper value. A burst shorter than a second is refused: its interval would be
-wider than its value.
+A step is seen at some moment between two readings, 2 ms apart: that is the interval.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from popcorn.devices.nvml import open_nvml
 from popcorn.schema.machine import Machine
 
-MIN_BURST_S = 1.0
+MIN_STEPS = 2
+"""Steps of the counter between the first and the last that count."""
+MIN_SPAN_S = 0.15
+"""Time between them."""
+_STEPS = 5
+"""Length of a burst in steps, where that is more than was asked for."""
+_RISING_S = 0.02
+"""Power needs a moment to reach what a burst takes."""
 POLL_S = 0.002
 PATIENCE_S = 3.0
 POWERCAP = Path("/sys/class/powercap")
@@ -57,6 +64,8 @@ class EnergyReading:
     """Length of the burst by this process's clock."""
     calls: int | None = None
     """Calls in the burst."""
+    step_s: float | None = None
+    """Longest step of the counter that was seen before the burst."""
     source: str | None = None
     reason: str | None = None
 
@@ -123,53 +132,82 @@ def find_meter(machine: Machine) -> Meter | NoMeter:
     return meter
 
 
+class Pending(Protocol):
+    """A burst under way: a `concurrent.futures.Future` of how many calls it made."""
+
+    def done(self) -> bool:
+        """Whether it has ended."""
+
+    def result(self) -> int:
+        """Calls made; raises what the burst raised."""
+
+
 def measure_energy(
-    burst: Callable[[float], int],
+    begin: Callable[[float], Pending],
     meter: Meter,
-    seconds: float = 2.0,
-    idle_s: float = 0.5,
+    seconds: float = 0.6,
+    idle_s: float = 0.2,
+    before: EnergyReading | None = None,
     clock: Callable[[], float] = time.perf_counter,
     sleep: Callable[[float], None] = time.sleep,
 ) -> EnergyReading:
     """Energy of one call from a burst of them.
 
-    `burst(seconds)` makes calls back to back for about that long, waits for the device and returns how many it made; it may run in
-    another process. The device should have nothing else to do. What the counter cannot say becomes a reason, never an exception;
-    an exception of `burst` itself passes through.
+    `begin(seconds)` starts calls back to back for about that long, in another thread or process, and returns at once; the burst waits for the
+    device before it ends. The device should have nothing else to do. A reading taken just before says how the device idles. What the counter cannot say becomes a reason, never an exception;
+    an exception of the burst itself passes through.
     """
     counter = _Counter(meter, clock, sleep)
     try:
-        rest_s, rest_j = counter.next_step()
-        quiet_s, quiet_j = counter.next_step(after_s=rest_s + idle_s)
-        idle_w = (quiet_j - rest_j) / (quiet_s - rest_s)
-        step_s = counter.longest_step_s
+        idle_w, step_s = (before.idle_power_w, before.step_s) if before is not None else (None, None)
+        if idle_w is None or step_s is None:
+            rest = counter.next_step()
+            quiet = counter.next_step(after_s=rest.late_s + idle_s)
+            idle_w, step_s = (quiet.shown_j - rest.shown_j) / (quiet.late_s - rest.late_s), counter.longest_step_s
+        seconds = max(seconds, _STEPS * step_s)
         start_s = clock()
-        calls = burst(seconds)
-        end_s = clock()
-        end_j = meter.read_j()
-        counter.next_step()
-        last_s, last_j = counter.next_step()
+        pending = begin(seconds)
+        try:
+            steps = counter.steps_until(pending.done)
+        finally:
+            end_s = clock()
+            calls = pending.result()  # nobody is left running, and what the burst raised comes first
     except (OSError, CounterStuck) as error:
         return EnergyReading(source=meter.source, reason=str(error))
     burst_s = end_s - start_s
-    known = EnergyReading(idle_power_w=idle_w, burst_s=burst_s, calls=calls, source=meter.source)
-    if calls < 1 or burst_s < MIN_BURST_S:
-        return _without(known, f"the burst lasted {burst_s:.3g} s with {calls} calls; at least {MIN_BURST_S:g} s are needed")
-    if last_j <= quiet_j or end_j < quiet_j:
-        return _without(known, "the energy counter did not grow during the burst")
-    low_j = max(0.0, end_j - quiet_j - idle_w * (step_s + POLL_S))
-    high_j = last_j - quiet_j
-    energy_j = min(high_j, max(low_j, high_j - idle_w * (last_s - end_s)))
-    return EnergyReading(
-        energy_j=energy_j / calls,
-        low_j=low_j / calls,
-        high_j=high_j / calls,
-        power_w=energy_j / burst_s,
-        idle_power_w=idle_w,
-        burst_s=burst_s,
-        calls=calls,
-        source=meter.source,
+    known = EnergyReading(idle_power_w=idle_w, burst_s=burst_s, calls=calls, step_s=step_s, source=meter.source)
+    steps = [step for step in steps if step.early_s >= start_s + step_s + _RISING_S]
+    if calls < 1 or len(steps) <= MIN_STEPS or steps[-1].late_s - steps[0].late_s < MIN_SPAN_S:
+        return replace(
+            known, reason=f"the burst lasted {burst_s:.3g} s with {calls} calls and {len(steps)} usable steps of the counter: too few"
+        )
+    first, last = steps[0], steps[-1]
+    grown_j = last.shown_j - first.shown_j
+    if grown_j <= 0:
+        return replace(known, reason="the energy counter did not grow during the burst")
+    low_w, high_w = grown_j / (last.late_s - first.early_s), grown_j / max(POLL_S, last.early_s - first.late_s)
+    power_w = grown_j / (last.middle_s - first.middle_s)
+    return replace(
+        known,
+        energy_j=power_w * burst_s / calls,
+        low_j=low_w * max(0.0, burst_s - counter.longest_look_s) / calls,  # its end was seen at the latest one look later
+        high_j=high_w * burst_s / calls,
+        power_w=power_w,
     )
+
+
+@dataclass(frozen=True)
+class Step:
+    """The counter moved, at some moment between two readings."""
+
+    early_s: float
+    late_s: float
+    shown_j: float
+
+    @property
+    def middle_s(self) -> float:
+        """The middle of the two."""
+        return (self.early_s + self.late_s) / 2
 
 
 class CounterStuck(Exception):
@@ -177,28 +215,49 @@ class CounterStuck(Exception):
 
 
 class _Counter:
-    """Waits for a meter's steps and remembers the longest one."""
+    """Waits for a meter's steps and remembers the longest one, and the longest time between two looks."""
 
     def __init__(self, meter: Meter, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._meter, self._clock, self._sleep = meter, clock, sleep
-        self._previous_s: float | None = None
+        self._seen: tuple[float, float] | None = None
+        self._last: Step | None = None
         self.longest_step_s = 0.0
+        self.longest_look_s = POLL_S
 
-    def next_step(self, after_s: float = float("-inf")) -> tuple[float, float]:
-        """Wait for the first step that comes after a time: its time and the value it shows."""
+    def next_step(self, after_s: float = float("-inf")) -> Step:
+        """Wait for the first step that comes after a time. Raises CounterStuck."""
+        begun_s = self._clock()
         while True:
-            value_j, begun_s = self._meter.read_j(), self._clock()
-            while (now_j := self._meter.read_j()) == value_j:
-                if self._clock() - begun_s > PATIENCE_S:
-                    raise CounterStuck(f"the energy counter did not move for {PATIENCE_S:g} s")
-                self._sleep(POLL_S)
-            now_s = self._clock()
-            if self._previous_s is not None and now_s - self._previous_s < PATIENCE_S:
-                self.longest_step_s = max(self.longest_step_s, now_s - self._previous_s)
-            self._previous_s = now_s
-            if now_s > after_s:
-                return now_s, now_j
+            step = self._look()
+            if step is not None and step.early_s > after_s:
+                return step
+            if step is not None:
+                begun_s = self._clock()
+            if self._clock() - begun_s > PATIENCE_S:
+                raise CounterStuck(f"the energy counter did not move for {PATIENCE_S:g} s")
+            self._sleep(POLL_S)
 
+    def steps_until(self, done: Callable[[], bool]) -> list[Step]:
+        """All steps until something is done; the last look is before it."""
+        steps: list[Step] = []
+        while not done():
+            step = self._look()
+            if step is not None and not done():
+                steps.append(step)
+            self._sleep(POLL_S)
+        return steps
 
-def _without(known: EnergyReading, reason: str) -> EnergyReading:
-    return EnergyReading(idle_power_w=known.idle_power_w, burst_s=known.burst_s, calls=known.calls, source=known.source, reason=reason)
+    def _look(self) -> Step | None:
+        """One reading; the step that it shows."""
+        shown_j, now_s = self._meter.read_j(), self._clock()
+        seen, self._seen = self._seen, (now_s, shown_j)
+        if seen is None:
+            return None
+        self.longest_look_s = max(self.longest_look_s, now_s - seen[0])
+        if shown_j == seen[1]:
+            return None
+        step = Step(seen[0], now_s, shown_j)
+        if self._last is not None and step.late_s - self._last.late_s < PATIENCE_S:
+            self.longest_step_s = max(self.longest_step_s, step.late_s - self._last.late_s)
+        self._last = step
+        return step

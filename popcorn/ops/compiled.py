@@ -6,12 +6,16 @@ from popcorn.errors import MissingTool
 from popcorn.ops.calls import ACCEPTED, Answer, Call, Rejected
 
 if TYPE_CHECKING:
-    from popcorn.ops.registry import Implementation, Op
+    from popcorn.ops.implementation import Implementation
+    from popcorn.ops.registry import Op
+
+
+NAME = "inductor"
 
 
 def compiled(op: "Op") -> "Implementation":
     """The reference as torch.compile makes it, compiled by the first call of each shape."""
-    from popcorn.ops.registry import Implementation, hash_text
+    from popcorn.ops.implementation import Implementation, hash_text
 
     made: list[Any] = []
 
@@ -23,7 +27,7 @@ def compiled(op: "Op") -> "Implementation":
         return made[0](*args, **kwargs)
 
     source = f"torch.compile({op.name})\n\n{op.reference_source}"
-    return Implementation("inductor", "torch", run, accepts, source, hash_text(source), op.reference)
+    return Implementation(NAME, "torch", run, accepts, source, hash_text(source), op.reference)
 
 
 def accepts(call: Call) -> Answer:

@@ -58,10 +58,10 @@ class GpuKernel:
         made = self.run_backward(tensors, kept, cotangents, scalars, [t.is_floating_point() for t in tensors])
         seen: set[int] = set()
         for index, one in enumerate(made):
-            if one is not None and one.data_ptr() in seen:
+            if one is not None and one.untyped_storage().data_ptr() in seen:  # two sums in one buffer, say
                 made[index] = one.clone()
             elif one is not None:
-                seen.add(one.data_ptr())
+                seen.add(one.untyped_storage().data_ptr())
         return made
 
 

@@ -1,8 +1,9 @@
-"""One line, whole or not at all: appending under a lock, and mending what a killed writer left. Knows bytes, no records."""
+"""One line, whole or not at all: appending under a lock, and mending what a killed writer left; or a whole file. Knows bytes, no records."""
 
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,17 @@ def append_line(path: Path, line: bytes) -> str | None:
     if new:
         _sync_folder(path.parent)
     return said
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file, whole or not at all; readers see the old one or the new one. Raises OSError."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
 
 
 def mend(path: Path) -> str | None:

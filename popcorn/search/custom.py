@@ -7,13 +7,13 @@ instructions.md  optional: what the model is told beside the reference; or betwe
 """
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from popcorn.errors import BadSearch
+from popcorn.reading import read_kernel, read_toml
 from popcorn.schema.case import Frozen
 from popcorn.search.edits import split
 from popcorn.suites.problems import Problem, find_problem
@@ -49,29 +49,25 @@ def load_task(folder: Path) -> Task:
     """Read it. Raises BadSearch naming what is missing or not understood."""
     path = folder / "task.toml"
     try:
-        file = TaskFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadSearch(f"{path} cannot be read: {error}; see docs/search.md for what a task is.") from None
+        file = TaskFile.model_validate(
+            read_toml(path, lambda why: BadSearch(f"{path} cannot be read: {why}; see docs/search.md for what a task is."))
+            if path.exists()
+            else {}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         raise BadSearch(
             f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; known are {', '.join(TaskFile.model_fields)}."
         ) from None
     kernel = _kernel(folder, file)
-    source = kernel.read_text(encoding="utf-8-sig")
+    source = read_kernel(kernel)
     if file.marks and split(source) is None:
         raise BadSearch(f"{kernel} has no block between [EVOLVE_START] and [EVOLVE_END]; mark what may change, or say `marks = false`.")
     inside = folder / file.problem
     problem = find_problem(str(inside) if inside.is_file() else file.problem)
     said = folder / "instructions.md"
     found = _INSTRUCTIONS.search(problem.source)
-    instructions = (
-        said.read_text(encoding="utf-8")
-        if said.is_file()
-        else "\n".join(line.lstrip("# ") for line in found[1].splitlines())
-        if found
-        else ""
-    )
+    instructions = read_kernel(said) if said.is_file() else "\n".join(line.lstrip("# ") for line in found[1].splitlines()) if found else ""
     return Task(problem, source, detect_language(kernel.name, source, file.language), instructions.strip())
 
 

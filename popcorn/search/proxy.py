@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import json
 import re
-import tomllib
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from popcorn.agents.place import Place
 from popcorn.agents.providers.scripted import kernels_for
 from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSearch, PopcornError
+from popcorn.reading import read_toml
 from popcorn.search.finding import Finding
 from popcorn.search.judging import Effort
 from popcorn.search.plan import SearchPlan
@@ -50,10 +50,9 @@ def read_configs(path: Path | None) -> dict[str, dict[str, Any]]:
     """Config name → fields of a plan, and `proposer`, `budget_s`. Raises BadSearch for a field that no plan has."""
     if path is None:
         return DEFAULTS
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadSearch(f"{path} cannot be read: {error}; expected a table of a plan's fields for each model name.") from None
+    found = read_toml(
+        path, lambda why: BadSearch(f"{path} cannot be read: {why}; expected a table of a plan's fields for each model name.")
+    )
     for name, fields in found.items():
         plan_of(name, fields, "problem", "c", ())
     return {**DEFAULTS, **found}

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from popcorn.reading import MAX_SOURCE_BYTES
 from popcorn.search.normal import normal
 from popcorn.search.program import Proposal
 from popcorn.toolchain.diagnostics import CompileFailed
-from popcorn.toolchain.languages import MAX_SOURCE_BYTES, check_contract, is_python
+from popcorn.toolchain.languages import check_contract, is_python
 from popcorn.verify.static.check import check_text, refusals
 
 

@@ -10,7 +10,8 @@ from popcorn.agents.models import find_model
 from popcorn.agents.place import Place
 from popcorn.agents.prompts import write_task
 from popcorn.agents.workbench import Settings
-from popcorn.errors import BadSearch
+from popcorn.errors import BadSearch, PopcornError
+from popcorn.reading import read_kernel
 from popcorn.records.runs import default_runs
 from popcorn.search.asking import Judge, Proposer
 from popcorn.search.finding import Finding
@@ -30,7 +31,6 @@ from popcorn.search.speaking import ModelSpeaker, Speaker
 from popcorn.search.verifiers import Verifiers
 from popcorn.search.winners import searches_folder
 from popcorn.suites.problems import Problem
-from popcorn.toolchain.languages import MAX_SOURCE_BYTES
 
 MUTATE = "mutate"
 
@@ -117,11 +117,11 @@ def read_seeds(paths: Sequence[Path]) -> tuple[str, ...]:
     found = []
     for path in paths:
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadSearch(f"{path} cannot be read as a kernel ({error.__class__.__name__}); give a text file.") from None
-        if not text.strip() or len(text) > MAX_SOURCE_BYTES:
-            raise BadSearch(f"{path} is empty or too long; give a kernel's source.")
+            text = read_kernel(path)
+        except PopcornError as error:
+            raise BadSearch(str(error)) from None
+        if not text.strip():
+            raise BadSearch(f"{path} is empty; give a kernel's source.")
         found.append(text)
     return tuple(found)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from popcorn.errors import BadRecord, BadSearch
+from popcorn.reading import read_kernel
 from popcorn.records.runs import FILE, default_runs, read_run
 from popcorn.records.store import Store
 from popcorn.schema.case import Frozen
@@ -61,7 +62,7 @@ def find_winner(text: str, store: Store) -> Winner:
         if (folder / "search.json").is_file():
             raise BadSearch(f"the search {text} has no correct kernel yet; give it more evaluations, or adopt another run.")
     if Path(text).is_file() and Path(text).suffix in (".c", ".cpp", ".cc", ".cu", ".py"):
-        source = Path(text).read_text(encoding="utf-8")
+        source = read_kernel(Path(text))
         return Winner(source, detect_language(text, source), None, {"kind": "file", "id": Path(text).name})
     for path in (Path(text) / FILE, *default_runs().rglob(f"{text}/{FILE}")):
         if path.is_file():

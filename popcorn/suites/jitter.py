@@ -86,8 +86,12 @@ class Dim(int):
             high = self.cpu + self.align if high == self.cpu and self.high > self else high
         return Dim(self.cpu, low=low, high=high, align=self.align)
 
+    def parts(self) -> tuple[int, int, int, int, int, bool, tuple[int, ...]]:
+        """All that it holds, for `restore`."""
+        return int(self), self.low, self.high, self.align, self.cpu, self.fixed, self.among
+
     def __reduce__(self) -> tuple[Callable[..., "Dim"], tuple[int, int, int, int, int, bool, tuple[int, ...]]]:
-        return _restore, (int(self), self.low, self.high, self.align, self.cpu, self.fixed, self.among)
+        return restore, self.parts()
 
     def __repr__(self) -> str:
         if self.fixed:
@@ -100,7 +104,8 @@ class Dim(int):
     """A plain number inside messages and f-strings."""
 
 
-def _restore(size: int, low: int, high: int, align: int, cpu: int, fixed: bool, among: tuple[int, ...]) -> Dim:
+def restore(size: int, low: int, high: int, align: int, cpu: int, fixed: bool, among: Sequence[int]) -> Dim:
+    """The dimension of these parts. Raises BadProblem when they contradict each other."""
     if among:
         return Dim(size, among=among, cpu=cpu)
     return Dim(size, align=align, cpu=cpu, fixed=True) if fixed else Dim(size, low=low, high=high, align=align, cpu=cpu)

@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +21,8 @@ from pydantic import Field, ValidationError
 
 from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSweep
-from popcorn.sweep.folder import write_whole
+from popcorn.reading import read_toml
+from popcorn.records.appending import write_whole
 from popcorn.sweep.matrix import Strict, read_matrix
 
 State = Literal["waiting", "running", "done", "failed", "dropped"]
@@ -65,10 +65,9 @@ class Campaign(Strict):
 
 def read_campaign(path: Path) -> Campaign:
     """Raises BadSweep."""
+    tables = read_toml(path, lambda why: BadSweep(f"{path} cannot be read as a campaign ({why}); see sweeps/campaign.toml."))
     try:
-        return Campaign.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadSweep(f"{path} cannot be read as a campaign ({error}); see sweeps/campaign.toml.") from None
+        return Campaign.model_validate(tables)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise BadSweep(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; see sweeps/campaign.toml.") from None

@@ -23,10 +23,11 @@ from popcorn.bench.asking import Settings
 from popcorn.bench.fill import Progress, Row, fill, plan_rows
 from popcorn.devices.probe import probe
 from popcorn.ops.registry import find_op, list_ops
+from popcorn.records.appending import write_whole
 from popcorn.records.store import Store
 from popcorn.records.tables import merge
 from popcorn.schema.machine import Machine
-from popcorn.sweep.folder import Spec, SweepFolder, write_whole
+from popcorn.sweep.folder import Spec, SweepFolder
 from popcorn.sweep.matrix import Matrix
 from popcorn.sweep.phases import find_phase, make_environment, why_skipped
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from popcorn.devices.host import cache_folder, host_hash
 from popcorn.errors import BadSweep
+from popcorn.records.appending import write_whole
 from popcorn.schema.case import Frozen
 from popcorn.sweep.matrix import Matrix
 
@@ -153,13 +154,6 @@ def _gone(worker: dict[str, Any]) -> bool:
         except (psutil.Error, ValueError, KeyError):
             return True
     return abs(time.time() - float(worker.get("updated", 0))) > STALE_S
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file, whole or not at all."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
 
 
 def local_sweeps() -> Path:

@@ -52,7 +52,8 @@ def problems_of(matrix: Matrix) -> list[Problem]:
     shipped = [one for level in matrix.levels for variant in variants for one in list_problems(variant, level)]
     if not matrix.problems:
         # kernels that communicate need every device of a node at once: a broad sweep leaves them to one of their own
-        return [one for one in shipped if matrix.devices > 1 or facts(one).ranks is None]
+        # (whoever declares RANKS has the word in its text: the others need not be parsed)
+        return [one for one in shipped if matrix.devices > 1 or "RANKS" not in one.source or facts(one).ranks is None]
     numbers = {one for one in matrix.problems if isinstance(one, int)}
     chosen = [one for one in shipped if one.number in numbers]
     chosen += [find_problem(one) for one in matrix.problems if isinstance(one, str)]

@@ -1,13 +1,13 @@
 """Matrix: a sweep as its TOML file asks for it. Strict: an unknown key is an error that names the nearest one. Imports no torch."""
 
 import difflib
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from popcorn.errors import BadSweep
+from popcorn.reading import read_toml
 from popcorn.schema.case import Frozen, Precision
 
 MAX_DEPTH = 8
@@ -148,11 +148,9 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     here = path.resolve()
     if here in above or len(above) >= MAX_DEPTH:
         raise BadSweep(f"{path} extends itself, by {' → '.join(one.name for one in (*above, here))}; take one `extends` out.")
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise BadSweep(f"{path} cannot be read as a sweep ({said}); expected a TOML file such as sweeps/smoke.toml.") from None
+    tables = read_toml(
+        path, lambda why: BadSweep(f"{path} cannot be read as a sweep ({why}); expected a TOML file such as sweeps/smoke.toml.")
+    )
     parent = tables.pop("extends", None)
     if parent is None:
         return tables

@@ -1,17 +1,17 @@
-"""What a plan and a sweep look like, as tables within 100 columns, and as plain data. The live view and `status` draw the same."""
+"""What a sweep looks like, as a table within 100 columns, and plans and sweeps as plain data. The live view and `status` draw the same."""
 
 import time
 from pathlib import Path
-from typing import Any
-
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.plan import Plan, make_plan
 from popcorn.units import UNKNOWN, show_ratio, show_time
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
 
 MOST_ACTIVE = 12
 
@@ -24,25 +24,6 @@ def plan_facts(plan: Plan, gpus: int) -> dict[str, Any]:
         "expected_hours": plan.hours(gpus), "expected_tokens": plan.tokens, "expected_dollars": plan.dollars, "unpriced_models": plan.unpriced,
         "cells": [vars(cell) for cell in plan.cells],
     }  # fmt: skip
-
-
-def plan_table(plan: Plan, gpus: int) -> Group:
-    """A plan for people: a line a model and tier, then the sum."""
-    table = _table("model", "tier", "jobs", "done", "missing", "tokens", "money", "basis")
-    for cell in plan.cells:
-        money = UNKNOWN if cell.dollars is None else f"${cell.dollars:,.2f}"
-        basis = "measured" if cell.measured else "guess"
-        table.add_row(cell.model, cell.tier, str(cell.jobs), str(cell.done), str(cell.missing), f"{cell.tokens or 0:,}", money, basis)
-    hours = plan.hours(gpus)
-    lines = [
-        f"{plan.matrix.name}: {len(plan.jobs):,} jobs, {plan.done:,} done, {len(plan.missing):,} missing",
-        f"expected: {show_time(hours * 3600)} on {gpus} device{'s' if gpus != 1 else ''} × {plan.matrix.agents_per_gpu} agents · {plan.tokens:,} tokens · ${plan.dollars:,.2f}",
-    ]
-    if plan.unpriced:
-        lines.append(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")
-    left = [(sum(cell.given_up for cell in plan.cells), "gave up after their retries; `sweep resume --retry` tries again"), (sum(cell.refused for cell in plan.cells), "cannot be done here; the reasons are in the log")]  # fmt: skip
-    lines += [f"{count} jobs {what}" for count, what in left if count]
-    return Group(table, *(Text(line) for line in lines))
 
 
 def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
@@ -79,8 +60,11 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
     return facts
 
 
-def sweep_table(facts: dict[str, Any]) -> Group:
+def sweep_table(facts: dict[str, Any]) -> "Group":
     """The same for people."""
+    from rich.console import Group
+    from rich.text import Text
+
     done, jobs = facts["done"], facts["jobs"]
     head = f"{facts['sweep']} · {facts['state']} · {done:,} of {jobs:,} jobs"
     if facts.get("outcomes"):
@@ -140,7 +124,9 @@ def worker_line(worker: dict[str, Any]) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _table(*columns: str) -> Table:
+def _table(*columns: str) -> "Table":
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in columns:
         table.add_column(

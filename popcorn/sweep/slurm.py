@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadSweep, MissingTool
-from popcorn.sweep.folder import Spec, SweepFolder, write_whole
+from popcorn.records.appending import write_whole
+from popcorn.sweep.folder import Spec, SweepFolder
 
 JOB_NAME = "popcorn-sweep"
 MOST_NODES = 10

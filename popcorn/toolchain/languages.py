@@ -5,6 +5,7 @@ import re
 from pathlib import PurePath
 
 from popcorn.errors import BadCandidate
+from popcorn.reading import MAX_SOURCE_BYTES
 from popcorn.toolchain.diagnostics import CompileFailed, diagnostic
 
 LANGUAGES = ("torch", "triton", "tilelang", "cute", "cuda", "cpp", "c", "sycl")
@@ -13,7 +14,6 @@ LANGUAGES = ("torch", "triton", "tilelang", "cute", "cuda", "cpp", "c", "sycl")
 NATIVE_SUFFIXES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cuda", ".sycl": "sycl"}
 SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu", "sycl": ".sycl"}
 """What a native file of a language is called. A `.cpp` file that includes SYCL's header is SYCL, too."""
-MAX_SOURCE_BYTES = 2_000_000
 SUBMISSION = "custom_kernel"
 """Function that a submission to GPU MODE's leaderboards defines in place of ModelNew."""
 

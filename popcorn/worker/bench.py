@@ -12,9 +12,11 @@ from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.triton_cache import private_caches
+from popcorn.worker.kept import Kept, most_kept
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
 from popcorn.worker.presence import readable
+from popcorn.worker.spares import Spares, most_spares
 from popcorn.worker.tidying import remove_tree
 
 _SHARED_MEMORY = Path("/dev/shm")
@@ -44,6 +46,11 @@ class Bench:
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
         self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+        self.spares = Spares(self._make_spare, most_spares(self.machine.memory_bytes)) if self.cuda else None
+        self.keeps = self.cuda
+        """Whether trusted processes serve more than one evaluation: on a CPU a fork costs nothing."""
+        most = most_kept(self.machine.memory_bytes) if self.cuda else 0
+        self.kept = {role: Kept(min(most, count), self._lives) for role, count in (("oracle", 1), ("reference", most))}
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"
@@ -59,6 +66,7 @@ class Bench:
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
+        self.stock()
 
     @property
     def nursery(self) -> Nursery:
@@ -68,6 +76,10 @@ class Bench:
                 raise BenchClosed
             if self._nursery.gone:
                 self._nursery.close()
+                for kept in self.kept.values():
+                    kept.drop()
+                if self.spares is not None:
+                    self.spares.drop()
                 self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
             return self._nursery
 
@@ -101,7 +113,7 @@ class Bench:
         may_read: tuple[str, ...] = (),
     ) -> Child:
         """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
-        child = self.nursery.fork()
+        child = (self.spares and self.spares.take()) or self.nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
         # what is not trusted never shares a cache with what is
@@ -110,8 +122,7 @@ class Bench:
         env = {"TMPDIR": str(private), "HOME": str(private), **caches}
         if role == "implementation":
             env["POPCORN_CACHE_DIR"] = str(self.cache)  # where the user's own implementations are; its home is another one
-        if self.cuda and self.machine.device_uuid:
-            env["CUDA_VISIBLE_DEVICES"] = self.machine.device_uuid
+        env.update(self._device_env())
         introduction = {
             "role": role, "folder": str(folder), "shared": str(shared), "env": env, "threads": self.threads, "cores": self.cores, "device": self.device,
             "cache_bytes": self.cache_bytes, "memory_bytes": memory_bytes, "nvrtc": str(self.cache / "private" / own / "nvrtc"),
@@ -126,6 +137,40 @@ class Bench:
         child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
 
+    def _lives(self, child: Child) -> bool:
+        return self.nursery.wait(child.pid, 0) is None
+
+    def waiting(self) -> tuple[int, ...]:
+        """Process ids of all that wait for an evaluation: spares, and trusted ones kept from the last."""
+        spares = self.spares.pids() if self.spares is not None else ()
+        return (*spares, *(pid for kept in self.kept.values() for pid in kept.pids()))
+
+    def stock(self, needed: int | None = None) -> None:
+        """On a GPU have processes in waiting, in the background; returns at once. Where as many as are `needed` are there, no more are made:
+        whoever times has to wait for the one that is under way."""
+        if self.spares is None or self._closed:
+            return
+        if needed is not None and len(self.spares.pids()) >= needed:
+            self.spares.rest()
+        else:
+            self.spares.resume()
+
+    def _make_spare(self) -> Child:
+        child = self.nursery.fork()
+        # the driver's own cache of what it compiles is the trusted one; a candidate's fence keeps it from writing there
+        cache = private_caches(self.cache / "private", "trusted")["CUDA_CACHE_PATH"]
+        env = {**self._device_env(), "CUDA_CACHE_PATH": cache}
+        try:
+            child.ask({"role": "spare", "env": env, "device": self.device}, timeout_s=60)
+        except BaseException:
+            child.kill()
+            raise
+        return child
+
+    def _device_env(self) -> dict[str, str]:
+        """What shows a child this device alone."""
+        return {"CUDA_VISIBLE_DEVICES": self.machine.device_uuid} if self.cuda and self.machine.device_uuid else {}
+
     def machine_with_ceilings(self) -> Machine:
         """The machine's facts, with the ceilings measured on it where they are known."""
         return self.machine if self.ceilings is None else with_ceilings(self.machine, self.ceilings)
@@ -139,6 +184,10 @@ class Bench:
         """End the zygote and all children, empty the lanes, remove temporary files. An evaluation under way ends without an answer."""
         with self._lock:
             self._closed = True
+        for kept in self.kept.values():
+            kept.close()
+        if self.spares is not None:
+            self.spares.close()
         self._nursery.close()
         self.build_lane.close()
         self.device_lane.close()

@@ -23,7 +23,12 @@ class Between:
 
     def let_go(self, *children: Child) -> None:
         """End these children; returns at once."""
-        self._going += [self._pool.submit(child.kill) for child in children]
+        for child in children:
+            self.part(child.kill)
+
+    def part(self, act: Callable[[], None]) -> None:
+        """Somebody's way out, whatever it is; returns at once."""
+        self._going.append(self._pool.submit(act))
 
     def bring(self, kind: str, start: Callable[[], Child]) -> None:
         """Start a child that `take` of this kind will ask for; returns at once."""
@@ -36,6 +41,11 @@ class Between:
             waiting = self._coming.get(kind)
             brought = waiting.pop(0) if waiting else None
         return brought.result() if brought is not None else None
+
+    def waits(self, kind: str) -> bool:
+        """Whether a child of this kind is here or on its way, for nobody yet."""
+        with self._lock:
+            return bool(self._coming.get(kind))
 
     def run(self, act: Callable[[], Any]) -> "Future[Any]":
         """Something else beside the evaluation; who asked waits for it."""

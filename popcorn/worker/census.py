@@ -77,3 +77,8 @@ class Census:
             return 0.0
         ran_s, waited_s = (now - before for now, before in zip(main_thread_s(self._root), self._main, strict=True))
         return max(0.0, waited_s - max(0.0, self.cpu_s() - ran_s))
+
+    def helped_s(self, wall_s: float) -> float:
+        """Of so many seconds, those in which helpers worked and the first thread did not: all that they worked, as far as it had not its core."""
+        ran_s = main_thread_s(self._root)[0] - self._main[0]
+        return min(max(0.0, self.cpu_s() - ran_s), max(0.0, wall_s - ran_s))

@@ -28,13 +28,24 @@ _MORE_PROCESSES = 512
 def live(channel: Channel) -> int:
     """Returns the exit code: 0 when the parent hung up."""
     try:
-        server = _take_role(channel, channel.receive())
+        message = channel.receive()
+        if message["role"] == "spare":
+            message = _wait_as_spare(channel, message)
+        server = _take_role(channel, message)
         while True:
             message = channel.receive()
             turn = message.pop("turn")
             channel.send({**_answer(server, message), "turn": turn})
     except Closed:
         return 0
+
+
+def _wait_as_spare(channel: Channel, message: dict[str, Any]) -> dict[str, Any]:
+    """A context before there is a role; returns the introduction to one, whenever it comes."""
+    os.environ.update(message["env"])
+    torch.empty(1, device=message["device"])
+    channel.send({"ready": True, "turn": message["turn"]})
+    return channel.receive()
 
 
 def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:

@@ -1,24 +1,18 @@
 """How fast is it? Launches of the reference and the candidate taking turns, controls, the parent's own clock. Runs in the parent."""
 
-import math
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from popcorn.measure.steadiness import Watch
 from popcorn.measure.turns import Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
-from popcorn.units import show_time
-from popcorn.verify.defences.clock import SLACK
-from popcorn.worker.batch import check_batch, next_questions
-from popcorn.worker.census import Census
-from popcorn.worker.judging import Trials, construct, hold_results, judge_held, settle, told
-from popcorn.worker.nursery import Child
-from popcorn.worker.planning import pace_of, plan_of
+from popcorn.worker.batch import check_batch
+from popcorn.worker.disputed import lengthen_all
+from popcorn.worker.judging import Trials, judge_held, settle
+from popcorn.worker.launch import Launch, construct_reference, oracle_of
+from popcorn.worker.planning import plan_of
 from popcorn.worker.row import check_row
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import (
@@ -26,8 +20,6 @@ from popcorn.worker.taken import (
     CANDIDATE,
     COMPILED,
     CONTROL,
-    HELD_BYTES,
-    JUDGED_SHARE,
     PLANT,
     PLANTED,
     Pace,
@@ -35,259 +27,6 @@ from popcorn.worker.taken import (
     control_of,
     timing_of,
 )  # fmt: skip
-
-WARM_S = {"cpu": 0.02, "cuda": 0.2}
-_WARM_LOOKS = 8
-
-
-class Launch:
-    """One fresh launch of every side, as turns.take_turns wants it. Where it is not `timed` nothing has to be warm."""
-
-    def __init__(
-        self, session: Session, trials: Trials, taken: Taken, pace: Pace, index: int, sides: list[str], timed: bool = True
-    ):  # fmt: skip
-        self.session, self.trials, self.taken, self.pace, self.index = session, trials, taken, pace, index
-        self.children: dict[str, Child] = {}
-        self.block = 0
-        self.questions: list[dict[str, Any]] = []
-        self.sets: dict[str, Any] = {}
-        self.cold: dict[str, list[float]] = {}
-        self.recorded: dict[str, list[list[float]]] = {}
-        """The very lists that `time_block` returned."""
-        self.settled_s = 0.0
-        self.attached: set[tuple[int, str]] = set()
-        self.batches_made = 0
-        question = session.question(session.opened["nominal"], "launch", index)
-        started = [side for side in sides if side != PLANTED]
-        with ThreadPoolExecutor(len(started)) as pool:
-            opened = [pool.submit(self._open, side) for side in started]
-            trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": False})
-            self.children = {side: child.result() for side, child in zip(started, opened, strict=True)}
-            session.between.settle()  # before anybody takes memory: the last launch has given its own back
-            with self._drawing(self._ahead(-2) if timed else []):
-                list(pool.map(lambda side: self._fill(side, trial, question), started))
-        if PLANTED in sides:
-            self.children[PLANTED] = self.children[CONTROL]
-        if not timed:
-            return
-        for side in started:
-            self._warm(side, self.children[side])
-        if pace.once_s:
-            # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
-            self.prepare(-1)
-            for attempt in range(1 if session.bench.cuda else 2):
-                if attempt:
-                    self._take()
-                for side in started:
-                    reply, _ = self._run_block(side)
-                    if side == BASELINE:
-                        self.settled_s = float(np.median(reply["samples_s"]))
-
-    def _open(self, side: str) -> Child:
-        """A fresh process of this side, the candidate's text or the reference loaded."""
-        session = self.session
-        if side == COMPILED:
-            return session.start_reference(compile=True)
-        if side == CANDIDATE:
-            return session.between.take("candidate") or session.start_candidate("load")
-        return session.between.take("reference") or session.start_reference()
-
-    def _fill(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> None:
-        """This launch's weights and a first call."""
-        session, child = self.session, self.children[side]
-        ask = self.ask_candidate if side == CANDIDATE else session.ask
-        if side == CANDIDATE:
-            construct(session, child, trial, question, "load")
-        else:
-            construct_reference(session, child, trial, question)
-        footprint = self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
-        ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
-        first = {"do": "first", "forward_seed": question["forward_seed"]}
-        if side == CANDIDATE:
-            session.ask_candidate(child, first, "timing", session.request.first_call_s)
-        else:
-            session.ask(child, first)
-        ask(child, {"do": "short", "short": self.pace.short})
-
-    def _warm(self, side: str, child: Child) -> None:
-        """At least 200 ms of calls (a CPU's clock is up already: 20 ms) before the first block, one side at a time, and on a GPU until two
-        looks agree within 1 %."""
-        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
-        cuda = self.session.bench.cuda
-        message = {"do": "warm", "seconds": WARM_S["cuda" if cuda else "cpu"]}
-        times = _warm_times(self.session, ask(child, message))
-        for _ in range(_WARM_LOOKS if cuda else 0):
-            before, times = times, _warm_times(self.session, ask(child, {**message, "seconds": 0.05}))
-            if abs(times["time_s"] / before["time_s"] - 1) <= 0.01:
-                break
-        self.taken.warm.setdefault(side, []).append(times)
-
-    def look_cold(self) -> dict[str, float]:
-        """Seconds of one cold call of each side, the shorter of two: windows are sized by it, nothing else."""
-        shortest_s = dict.fromkeys(self.children, math.inf)
-        for block in (0, 1):
-            self.prepare(block)
-            for side in shortest_s:
-                reply, _ = self._run_block(side)
-                shortest_s[side] = min(shortest_s[side], *_checked_samples(self.session, reply.get("samples_s"), 1))
-        return shortest_s
-
-    def prepare(self, block: int) -> None:
-        """New contents, and every side's own copies of them. Meanwhile the oracle draws those that come next."""
-        session, self.block = self.session, block
-        self.questions = self._questions(block)
-        keep = [] if session.bench.cuda else self.draw(self.pace.calls, block)
-        self.sets = session.ask(_oracle(session), {"do": "contents", "questions": self.questions, "keep": keep})
-        with self._drawing(self._ahead(block)):
-            self._take()
-
-    @contextmanager
-    def _drawing(self, questions: list[dict[str, Any]]) -> Iterator[None]:
-        """Meanwhile the oracle draws the inputs of these questions."""
-        session, drawn = self.session, None
-        if questions:
-            drawn = session.between.run(lambda: session.ask(_oracle(session), {"do": "draw_ahead", "questions": questions}))
-        try:
-            yield
-        finally:
-            if drawn is not None:
-                drawn.result()
-
-    def _questions(self, block: int) -> list[dict[str, Any]]:
-        nominal = self.session.opened["nominal"]
-        return [self.session.question(nominal, "launch", self.index, block, call) for call in range(self.pace.calls)]
-
-    def _ahead(self, block: int) -> list[dict[str, Any]]:
-        """What is asked after this block, for the oracle alone; nothing on a GPU, which draws at once."""
-        if self.session.bench.cuda or not self.pace.once_s:
-            return []
-        last = block + 1 >= self.taken.blocks
-        coming = self._questions(block + 1) if not last else next_questions(self) if CANDIDATE in self.cold else []
-        return coming if len(coming) * self.trials.last["input_bytes"] <= HELD_BYTES["cpu"] else []
-
-    def _take(self) -> None:
-        """Private copies of the block's contents in every process; what one did with the last ones is gone."""
-        children = {id(child): (side, child) for side, child in self.children.items()}
-        for side, child in children.values():
-            ask = self.ask_candidate if side == CANDIDATE else self.session.ask
-            ask(child, {"do": "take", **self.sets})
-
-    def _run_block(self, side: str) -> tuple[dict[str, Any], float]:
-        """The child's answer to one block, and the parent's time around it."""
-        child = self.children[side]
-        ask = self.ask_candidate if side == CANDIDATE else self.session.ask
-        evicted = not self.session.bench.cuda
-        if evicted:  # for every side by the same process, which no candidate can have patched
-            self.session.ask(self.children[BASELINE], {"do": "evict"})
-        message = {"do": "block", "evicted": evicted, "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
-        if side == PLANTED:
-            # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
-            message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
-        census = self.census()
-        began = time.monotonic()
-        reply = ask(child, message)
-        wall_s = time.monotonic() - began
-        self.count_processor_time(side, census, wall_s)
-        return reply, wall_s
-
-    def census(self) -> Census | None:
-        """The candidate's tree as it stands now; None in a launch without a candidate."""
-        child = self.children.get(CANDIDATE)
-        return Census(child.pid) if child is not None else None
-
-    def count_processor_time(self, side: str, census: Census | None, wall_s: float) -> None:
-        """Processor time of the candidate's tree in a block of its own, and in one of anybody else."""
-        if census is None or self.session.bench.cuda:
-            return
-        cpu_s = census.cpu_s()
-        own = side == CANDIDATE
-        total = self.taken.busy if own else self.taken.idle
-        total[0], total[1] = total[0] + cpu_s, total[1] + wall_s
-        if own:
-            self.session.check("timing", "cores", *total, self.session.bench.threads)
-        else:
-            self.session.check("timing", "idle", *total)
-
-    def time_block(self, side: str) -> list[float]:
-        reply, wall_s = self._run_block(side)
-        samples = _checked_samples(self.session, reply.get("samples_s"), self.pace.windows)
-        self.cold.setdefault(side, []).extend(samples)
-        self.recorded.setdefault(side, []).append(samples)
-        if side == CANDIDATE:
-            self._check_block(reply, samples, wall_s)
-        return samples
-
-    def _check_block(self, reply: dict[str, Any], samples: list[float], wall_s: float) -> None:
-        """A block cannot have taken less of the parent's time than it claims; its outputs are judged, at least one in ten."""
-        session = self.session
-        session.check("timing", "clock", (sum(samples) * self.pace.per_window, wall_s))
-        session.check("timing", "exact_type", told(reply, "aliens", "timing"))
-        session.check("timing", "flags", reply.get("flags"))
-        self.taken.timed_calls += self.pace.calls
-        # at least one in ten so far; where that leaves a block without any, one of its calls as often as not
-        indices = self.draw(self.pace.calls, self.block)
-        as_often_as_not = self.draw(2, self.block, "as often as not") == [0]
-        if as_often_as_not or self.taken.judged + self.taken.held < JUDGED_SHARE * self.taken.timed_calls:
-            self.hold_kept(indices)
-
-    def hold_kept(self, indices: list[int]) -> None:
-        """Hold the results of some calls of the block just timed, to be judged."""
-        session = self.session
-        room = session.ask(_oracle(session), {"do": "room", "bytes": len(indices) * (2 * self.trials.last["output_bytes"] + 4096)})
-        given = self.ask_candidate(self.children[CANDIDATE], {"do": "give", "indices": indices, **room})
-        hold_results(session, self.trials, self.taken, [self.questions[i] for i in indices], given.get("trees"))
-
-    def claim(self, side: str) -> float:
-        """One more block of what was prepared, by the side's own clock: seconds a call, in the meaning of `recorded_s`. It is not recorded."""
-        reply, _ = self._run_block(side)
-        cold_s = float(np.median(_checked_samples(self.session, reply.get("samples_s"), self.pace.windows)))
-        return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
-
-    def lengthen(self, side: str, least_s: float, slack: float = SLACK) -> None:
-        """The blocks of this launch, as they were recorded, where they are beyond the slack, to a median of at least `least_s`: what nobody confirmed gains nothing."""
-        recorded_s = float(np.median(self.cold[side]))
-        factor = least_s / recorded_s
-        if factor > slack:  # within it a claim stands, here as in every other check
-            for samples in self.recorded.get(side, []):
-                samples[:] = [sample * factor for sample in samples]
-            self.cold[side] = [sample * factor for sample in self.cold[side]]
-            text = f"{show_time(recorded_s)} a call were claimed in a launch, and {show_time(least_s)} count, by the parent's clock"
-            self.taken.doubts.append("on this busy machine the parent's clock cannot confirm a time: " + text)
-
-    def time_alone(self) -> None:
-        """A block of the reference after the candidate's process is gone, with whatever it had queued on a GPU: was it slower beside it?"""
-        if not self.session.bench.cuda:
-            return
-        self.session.end(self.children.pop(CANDIDATE))
-        self.prepare(self.block + 1)
-        reply, _ = self._run_block(BASELINE)
-        alone = _checked_samples(self.session, reply.get("samples_s"), self.pace.windows)
-        self.taken.slowed.append(float(np.median(self.cold[BASELINE]) / np.median(alone)))
-
-    def recorded_s(self, side: str) -> float:
-        """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
-        cold_s = float(np.median(self.cold[side]))
-        return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
-
-    def draw(self, calls: int, *labels: object) -> list[int]:
-        """Which of some calls are judged: unknown to the candidate, at least one in ten."""
-        generator = np.random.default_rng(self.session.question({}, "judged", self.index, *labels)["seed"])
-        return [int(i) for i in generator.choice(calls, size=max(1, math.ceil(JUDGED_SHARE * calls)), replace=False)]
-
-    def ask_candidate(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
-        return self.session.ask_candidate(child, message, "timing")
-
-    def close(self) -> None:
-        self.session.let_go(*{id(child): child for child in self.children.values()}.values())
-
-
-def construct_reference(session: Session, child: Child, trial: dict[str, Any], question: dict[str, Any]) -> None:
-    """The reference's model in a child of its own."""
-    message = {
-        "do": "construct", "precision": session.request.precision, "gradient": session.gradient, "inbox": trial["inbox"],
-        "init_args": trial["init_args"], "init_seed": question["init_seed"],
-    }  # fmt: skip
-    session.ask(child, message)
 
 
 def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
@@ -303,12 +42,12 @@ def time_candidate(session: Session, trials: Trials) -> tuple[Timing, Taken]:
 def time_compiled(session: Session, trials: Trials) -> Timing:
     """The reference under torch.compile against eager, in the same design, after its output has been judged. Refused when it is wrong."""
     question = session.question(session.opened["nominal"], "trial", "compiled")
-    trial = session.ask(_oracle(session), {"do": "trial", "question": question, "truth": True})
+    trial = session.ask(oracle_of(session), {"do": "trial", "question": question, "truth": True})
     child = session.start_reference(compile=True)
     construct_reference(session, child, trial, question)
     session.ask(child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})
     ran = session.ask(child, {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]})
-    judged = session.ask(_oracle(session), {"do": "judge", "trees": ran["trees"], "floor": trials.floor})
+    judged = session.ask(oracle_of(session), {"do": "judge", "trees": ran["trees"], "floor": trials.floor})
     session.end(child)
     settle(session, judged, Trials(trials.floor), "compiled", "correctness", "torch.compile's own result does not pass: ")
     # remembered for every later candidate, so it says as well what this machine's clock could tell apart then
@@ -325,15 +64,15 @@ def time_controls(session: Session, trials: Trials, plant: float = PLANT) -> Con
 def _compare(session: Session, trials: Trials, sides: list[str], plant: float = PLANT) -> tuple[Turns, Taken, Pace]:
     """Rounds of fresh launches of these sides; the first two are the ones compared."""
     taken = Taken()
-    pace = _find_pace(session, trials, taken, sides[:2])
-    taken.warm.clear()
+    first = Launch(session, trials, taken, None, 0, sides)
+    pace = first.pace
     plan = plan_of(session, pace, len(sides))
-    taken.blocks, taken.plant = plan.blocks, plant
+    taken.blocks, taken.plant, taken.calls = plan.blocks, plant, pace.calls
 
     @contextmanager
     def open_round(index: int) -> Iterator[Launch]:
         order = sides if index % 2 == 0 else [*reversed(sides[:2]), *sides[2:]]
-        launch = Launch(session, trials, taken, pace, index, order)
+        launch = first if index == 0 else Launch(session, trials, taken, pace, index, order)
         try:
             yield launch
             if CANDIDATE in sides:
@@ -342,7 +81,8 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
                 launch.time_alone()
             # nothing is timed any more: the next launch's processes come while this one's go
             more = index + 1 < plan.min_rounds
-            session.bring(candidates=CANDIDATE in sides, references=(BASELINE in sides) + (more and CONTROL in sides))
+            references = 0 if session.between.waits("reference") else 1 + (more and CONTROL in sides)
+            session.bring(candidates=int(CANDIDATE in sides), references=references)
         except Refused:
             judge_held(session, trials, taken)  # what came first is said first
             raise
@@ -352,33 +92,8 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
 
     watch = Watch(session.bench.machine, own=session.own_processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
+    lengthen_all(turns.samples.get(CANDIDATE, []), taken)
     taken.steadiness = watch.check(session.own_processes())
     if taken.slowed:
         session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")
     return turns, taken, pace
-
-
-def _find_pace(session: Session, trials: Trials, taken: Taken, sides: list[str]) -> Pace:
-    """A first launch of both sides, thrown away, to see how long a call takes."""
-    first = Launch(session, trials, taken, Pace(1, 1, 0.0, False), 10_000, sides)
-    warm = {side: taken.warm[side][0]["time_s"] for side in sides}
-    cuda = session.bench.cuda
-    cold = warm if cuda else {side: max(warm[side], cold_s) for side, cold_s in first.look_cold().items()}
-    first.close()
-    return pace_of(session, trials, cold, warm)
-
-
-def _checked_samples(session: Session, samples: Any, most: int) -> list[float]:
-    """Times as reported, when they are times at all. Raises Refused."""
-    session.check("timing", "clock", None, samples, most)
-    return [float(s) for s in samples]
-
-
-def _warm_times(session: Session, reply: dict[str, Any]) -> dict[str, float]:
-    names = ("time_s", "host_s")
-    return dict(zip(names, _checked_samples(session, [reply.get(name) for name in names], 2), strict=True))
-
-
-def _oracle(session: Session) -> Child:
-    assert session.oracle is not None
-    return session.oracle

@@ -9,10 +9,12 @@ from popcorn.verify.defences.flags import remarks
 from popcorn.verify.judge import FLOORS, unfit, worst
 from popcorn.worker.held_out import draw_dims, hidden
 from popcorn.worker.session import Refused, Session, Stage
-from popcorn.worker.taken import HELD_BYTES, Taken
+from popcorn.worker.taken import GPU_LAUNCHES, HELD_BYTES, Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
 MIN_TRIALS = 5
+_REHEARSED = 100
+"""So many times the inputs and outputs of a call must fit where all references are there at once."""
 _MOST_TRIALS = 24
 _MOST_AHEAD_BYTES = 64 << 20
 """Of inputs and outputs of a trial that is made while another is under way."""
@@ -38,7 +40,9 @@ class Trials:
 
 def open_oracle(session: Session) -> None:
     """Start the oracle and let it read the problem."""
-    session.oracle = session._keep(session.bench.start("oracle", session.new_folder("oracle"), session.shared))
+    for kept in session.bench.kept.values():
+        session.between.let_go(*kept.begin(session._kept_as))
+    session.oracle = session.start_oracle()
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
     session.opened = session.ask(
         session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}
@@ -62,12 +66,17 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
     trials.notes += [str(remark)[:300] for remark in opened["remarks"]]
     plan = plan_trials(request.trials, opened["jitters"], opened["noncontiguous"])
     assert session.candidate is not None
-    brought = not request.timing
+    brought, early = not request.timing, False
+    references = (1 + request.control) * GPU_LAUNCHES + 1  # and one that counts, as of candidates
+    session.bench.stock(request.timing * (GPU_LAUNCHES + 1 + max(0, references - len(session.bench.kept["reference"].pids()))))
     for index, (distribution, layout, jittered) in enumerate(plan):
         session.progress(f"trial {index + 1} of {len(plan)}")
+        if index == 1 and request.timing and _little(session, trials):
+            early = True
+            session.bring_rehearsed(references)
         if index + 1 == len(plan) and not brought:
             brought = True
-            session.bring(candidates=1, references=1)  # most who come as far as this are timed next
+            session.bring(candidates=1, references=0 if early else 1 + request.control)  # most who come as far as this are timed next
         dims = _dims(session, index, jittered)
         question = session.question(dims, "trial", index, distribution=distribution, layout=layout)
         also = (f", {layout}" if layout != "contiguous" else "") + (f", {_SIZES[request.sizes]}" if jittered else "")
@@ -85,6 +94,12 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
         reason = f"{trials.judged or 'no'} trials could decide anything, and {MIN_TRIALS} are needed: " + "; ".join(trials.left_out[:3])
         return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
     return _verdict(trials, "correct", None, None, session), trials
+
+
+def _little(session: Session, trials: Trials) -> bool:
+    """Whether all references of a comparison fit on the GPU at once, with room for what they make on the way."""
+    each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
+    return session.bench.cuda and _REHEARSED * each < (session.bench.machine.memory_bytes or 0)
 
 
 def _dims(session: Session, index: int, jittered: bool) -> dict[str, int]:

@@ -265,6 +265,13 @@ def free(buffer: Buffer) -> None:
         Path(buffer.address["path"]).unlink(missing_ok=True)
 
 
+def detach(buffer: Buffer) -> None:
+    """Close a buffer that another process created: on a GPU its memory is kept as long as somebody has it open."""
+    if buffer.address["kind"] == "cuda":
+        torch.cuda.synchronize()
+        _must(_driver().cuIpcCloseMemHandle(ctypes.c_uint64(buffer.flat.data_ptr())), "cuIpcCloseMemHandle")
+
+
 def _must(code: int, what: str) -> None:
     if code != 0:
         raise RuntimeError(f"{what} failed with CUDA driver error {code}")

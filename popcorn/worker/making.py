@@ -46,6 +46,12 @@ class Maker:
         subject = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient)
         return inputs, init_args, subject.forward
 
+    def rehearse(self, question: Question) -> None:
+        """An answer that nobody needs, for what only a first one does."""
+        inputs, _, model = self._make(question)
+        self._answer(model, inputs, *self._cotangents(model, inputs, question), question, self.precision)
+        self._synchronize()
+
     def _cotangents(self, model: Any, inputs: list[Any], question: Question) -> tuple[list[torch.Tensor], list[bool]]:
         """Random cotangents for every differentiable output, and which inputs take part."""
         if not self.gradient:

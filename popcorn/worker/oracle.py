@@ -5,6 +5,7 @@ No candidate code ever runs here; what a candidate returned arrives as bytes in 
 
 import copy
 import functools
+import gc
 import os
 import time
 import traceback
@@ -75,6 +76,16 @@ class Oracle(Maker):
             "remarks": list(self.loaded.remarks),
             "domain": self.loaded.domain,
         }
+
+    def do_rest(self, message: dict) -> dict:
+        """Forget everything and give all memory back: the next evaluation of this problem begins with `open`."""
+        for buffer in (self.inbox, self.outbox):
+            if buffer is not None:
+                free(buffer)
+        self.__init__(str(self.device), self.folder)  # type: ignore[misc]
+        gc.collect()
+        torch.cuda.empty_cache()
+        return {}
 
     def do_examine(self, message: dict) -> dict:
         """Whether the problem that was opened is fit to judge anything: rule, passed, found."""

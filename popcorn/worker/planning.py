@@ -6,10 +6,12 @@ from popcorn.measure.timing import SHORT_S, WINDOW_S
 from popcorn.measure.turns import Plan
 from popcorn.worker.judging import Trials
 from popcorn.worker.session import Session
-from popcorn.worker.taken import BASELINE, MEMORY, Pace
+from popcorn.worker.taken import BASELINE, GPU_LAUNCHES, MEMORY, Pace
 
 MAX_PER_WINDOW = 128
 _LONGEST_BLOCK_S = 2.0
+LONG_S = 1e-4
+"""A GPU's event says a call of this length within a hundredth: half as many say as much."""
 
 
 def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict[str, float]) -> Pace:
@@ -17,7 +19,7 @@ def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict
     cuda = session.bench.cuda
     slow, fast = max(cold.values()), min(cold.values())
     per_window = 1 if cuda else max(1, min(MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
-    windows = 10 if cuda else 2 if fast > 2 * WINDOW_S else 3
+    windows = (5 if fast > LONG_S else 10) if cuda else 2 if fast > 2 * WINDOW_S else 3
     each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
     room = MEMORY["cuda" if cuda else "cpu"]
     while windows > 1 and windows * per_window * each > room:
@@ -39,7 +41,7 @@ def plan_of(session: Session, pace: Pace, sides: int) -> Plan:
 
     A fresh launch costs a tenth of a second on a CPU, where processes differ more: five launches there, three on a GPU.
     """
-    rounds, blocks = (3, 8) if session.bench.cuda else (5, 4)
+    rounds, blocks = (GPU_LAUNCHES, 8) if session.bench.cuda else (5, 4)
     turn_s = ((sides - 1) * pace.once_s + pace.slow_s) * pace.calls
     while blocks > 2 and rounds * blocks * turn_s > 2 * session.request.budget_s:
         blocks -= 2

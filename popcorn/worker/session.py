@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadCandidate, HarnessFailure
+from popcorn.ops.compiled import NAME as INDUCTOR
 from popcorn.schema.record import Build
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.suites.jitter import Size
@@ -92,6 +93,11 @@ class Session:
         self.remarks: dict[str, None] = {}
         self.opened: dict[str, Any] = {}
         self.between = Between()
+        self._kept_as = (problem_hash, self.size)
+        self._trusted: dict[int, str] = {}
+        """Roles of those that the next evaluation may use, by process id."""
+        self._served: set[int] = set()
+        """Those that served another one before."""
         self._children: list[Child] = []
         self._candidate_file: Path | None = None
         self.oracle: Child | None = None
@@ -165,6 +171,8 @@ class Session:
     def _start_implementation(self, stage: Stage) -> Child:
         """A fresh child with an implementation of the library. It may build; what it does wrong is its own all the same."""
         request = self.request
+        if request.implementation == INDUCTOR:
+            self.bench.nursery.learn_compiling()
         child = self._keep(self.bench.start("implementation", self.new_folder("implementation"), self.shared, self.candidate_hash))
         message = {
             "do": "import", "problem": request.problem.model_dump(), "size": self.size,
@@ -176,12 +184,32 @@ class Session:
         return child
 
     def start_reference(self, compile: bool = False) -> Child:
-        """A fresh child with the reference loaded."""
+        """A child with the reference loaded, which this evaluation has not met: fresh, or kept from the last evaluation of this problem."""
         if compile:
             self.bench.nursery.learn_compiling()
-        child = self._keep(self.bench.start("reference", self.new_folder("reference"), self.shared))
-        self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
+        child, fresh = self._start_trusted("reference", may_be_kept=not compile)
+        if fresh:
+            self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
         return child
+
+    def start_oracle(self) -> Child:
+        """The oracle of this evaluation, fresh or kept like a reference."""
+        return self._start_trusted("oracle")[0]
+
+    def _start_trusted(self, role: str, may_be_kept: bool = True) -> tuple[Child, bool]:
+        """A child that no candidate was ever in, and whether it is fresh."""
+        kept = self.bench.kept[role].take(self._kept_as, self._trusted) if may_be_kept else None
+        if kept is not None:
+            self._trusted[kept.pid] = role
+            self._served.add(kept.pid)
+            return self._keep(kept), False
+        may_be_kept = may_be_kept and self.bench.keeps
+        # who may be kept outlives this evaluation's folders
+        folder = self.bench.new_folder(role) if may_be_kept else self.new_folder(role)
+        child = self._keep(self.bench.start(role, folder, self.shared))
+        if may_be_kept:
+            self._trusted[child.pid] = role
+        return child, True
 
     def _is_python(self) -> bool:
         return self.request.language != "c" and is_python(self.request.name, self.request.source)
@@ -289,8 +317,14 @@ class Session:
 
     def own_processes(self) -> tuple[int, ...]:
         """Process ids of this evaluation, nobody on the way out or in: what they do on the device disturbs nobody else's measuring."""
+        self.settle()
+        return (*(child.pid for child in self._children), *self.bench.waiting())
+
+    def settle(self) -> None:
+        """From here on nobody comes or goes."""
         self.between.settle()
-        return tuple(child.pid for child in self._children)
+        if self.bench.spares is not None:
+            self.bench.spares.settle()
 
     def new_folder(self, name: str) -> Path:
         """A fresh private folder that goes when this evaluation ends: it lies in shared memory."""
@@ -304,9 +338,21 @@ class Session:
 
     def let_go(self, *children: Child) -> None:
         """End these children while other work goes on; nothing may be timed before `between.settle`."""
-        self.between.let_go(*children)
         for child in children:
             self._children.remove(child)
+            if child.pid in self._trusted:
+                self.between.part(lambda child=child: self._keep_or_end(child))  # type: ignore[misc]
+            else:
+                self.between.let_go(child)
+
+    def _keep_or_end(self, child: Child) -> None:
+        """A trusted child's way out."""
+        try:
+            kept = "ok" in child.ask({"do": "rest"}, 60.0) and self.bench.kept[self._trusted[child.pid]].put(self._kept_as, child)
+        except Exception:  # whatever ailed it: it goes
+            kept = False
+        if not kept:
+            child.kill()
 
     def bring(self, candidates: int, references: int) -> None:
         """Start processes of the next launch while other work goes on: as fresh as if they were started when they are needed."""
@@ -315,12 +361,28 @@ class Session:
         for _ in range(references):
             self.between.bring("reference", self.start_reference)
 
+    def bring_rehearsed(self, references: int) -> None:
+        """Have references that have made one call of the nominal sizes before they are needed: on a GPU a first call loads a library of kernels.
+        They are trusted, and may come early; a candidate may not."""
+        question = self.question(self.nominal, "rehearsal")
+        message = {"do": "rehearse", "question": question, "precision": self.request.precision, "gradient": self.gradient}
+
+        def start() -> Child:
+            child = self.start_reference()
+            if child.pid not in self._served:
+                self.ask(child, message)
+            return child
+
+        for _ in range(references):
+            self.between.bring("reference", start)
+
     def close(self) -> None:
         """End every child of this evaluation and remove its files."""
         for _ in range(2):  # once more for who was on the way in
             with contextlib.suppress(Exception):
                 self.end(*self._children)
         self.between.close()
+        self.bench.stock()
         for folder in self._folders:
             remove_tree(folder)
         self._folders.clear()

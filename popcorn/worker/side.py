@@ -19,12 +19,14 @@ import torch
 from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.flags import precision_flags, restore_precision, snapshot
-from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, pack, tensors_of, unpack
+from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, detach, pack, tensors_of, unpack
+from popcorn.worker.making import Maker
 from popcorn.worker.places import Places
 from popcorn.worker.planting import slowed
 from popcorn.worker.stacking import slots_of
 from popcorn.worker.subject import CandidateFile, Subject, import_candidate, load_candidate, load_reference, set_precision
 from popcorn.worker.trees import describe, overlapping, packed_or_described, private_copy, same_values, stash
+from popcorn.worker.truth import Question
 
 _HEAP_BYTES = 2 << 30
 _M_PERTURB = -6  # glibc: fill every allocation with a byte
@@ -73,6 +75,32 @@ class Side:
         if library is None:
             self.module = self._guard(lambda: import_candidate(self.file))  # type: ignore[arg-type]
         return {"import_s": time.perf_counter() - started, "built_here": self.built_here[:20]}
+
+    def do_rest(self, message: dict) -> dict:
+        """Give back everything but the process and what it has loaded: a reference waits for the next evaluation of its problem."""
+        self.subject = self.places = None
+        self.slots, self.kept = [], []
+        for buffer in self._buffers.values():
+            detach(buffer)
+        self._buffers.clear()
+        gc.collect()
+        torch.cuda.empty_cache()
+        return {}
+
+    def do_rehearse(self, message: dict) -> dict:
+        """One call of the reference on inputs of its own, and the timer's buffers: what a GPU loads and takes once for a process. Whether it went
+        well; where it does not, a later call says so."""
+        maker = Maker()
+        maker.device, maker.loaded, maker.precision, maker.gradient = self.device, self.loaded, message["precision"], message["gradient"]
+        set_precision(message["precision"])
+        question = Question(**message["question"])
+        try:
+            maker.rehearse(question)
+        except Exception:
+            return {"rehearsed": False}
+        torch.cuda.empty_cache()
+        self._need_timer()
+        return {"rehearsed": True}
 
     def do_construct(self, message: dict) -> dict:
         """A fresh model with the weights and scalars of one trial."""

@@ -84,7 +84,7 @@ def test_every_kernel_that_appears_in_a_folder_is_judged_once(external, tmp_path
     )
     asyncio.run(work)
     assert [name for name, _ in refused] == ["huge.c", "latin.c"], "each state of a file is told once"
-    assert "256,001 bytes" in refused[0][1] and "not UTF-8 (byte 6)" in refused[1][1]
+    assert "256,001 bytes" in refused[0][1] and "byte 6 is none" in refused[1][1]
     assert [name for name, _ in told] == ["kernel.c", "kernel.c", "final.c"]
     assert external.run.ended_by == "submit" and external.run.speedup == 3 and external.run.tool_calls == 3
 

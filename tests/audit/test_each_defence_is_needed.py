@@ -17,7 +17,7 @@ from popcorn.errors import HarnessFailure
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.verify.defences.registry import NAMES, switched_off
-from popcorn.worker import batch, comparing, judging, nursery, planning, row, session
+from popcorn.worker import batch, judging, launch, nursery, planning, row, session
 from popcorn.worker import bench as bench_module
 from popcorn.worker.bench import Bench
 from popcorn.worker.session import Session
@@ -89,7 +89,7 @@ def test_without_value_kinds_missing_tails_are_right(bench: Bench, store: Store,
 
 
 def test_without_timed_outputs_work_is_skipped_where_it_is_timed(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (comparing, batch, row):
+    for module in (launch, batch, row):
         monkeypatch.setattr(module, "hold_results", lambda *_: None)
     gets_away(judged("phase_by_count", bench, store))
 

@@ -1,6 +1,7 @@
 """`popcorn audit`, `popcorn check` and `popcorn judge` as a user calls them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,22 @@ def test_a_pattern_that_fits_no_sample_is_said() -> None:
 def test_gpu_samples_are_left_out_on_a_cpu() -> None:
     assert not any(one.gpu for one in chosen([], False))
     assert any(one.gpu for one in chosen([], True))
+
+
+def test_a_limit_takes_the_same_few_of_each_kind_and_those_that_need_a_gpu_first() -> None:
+    on_gpu, again, on_cpu = (chosen([], gpu, 20) for gpu in (True, True, False))
+    assert [one.name for one in on_gpu] == [one.name for one in again]
+    for kind in ("evil", "honest"):
+        need = {one.name for one in chosen([], True) if one.kind == kind and one.gpu}
+        assert need <= {one.name for one in on_gpu if one.kind == kind}
+        assert sum(one.kind == kind for one in on_gpu) == sum(one.kind == kind for one in on_cpu) == 20
+
+
+def test_what_was_left_out_is_said() -> None:
+    done = CliRunner().invoke(app, ["audit", "--device", "cpu", "--only", "z*s", "--limit", "1"])
+    assert (
+        done.exit_code == 0 and "1 of 1 cheats caught" in done.stdout and re.search(r"1 of \d\d+ cheats and 0 of \d\d+ honest", done.stdout)
+    )
 
 
 def test_check_refuses_what_no_honest_kernel_needs_and_only_that() -> None:

@@ -6,12 +6,13 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
-from popcorn.cli.eval import read_candidate
 from popcorn.errors import BadCandidate, MissingFile
+from popcorn.reading import read_kernel
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from tests.cli.command import CANDIDATE, COMMAND, PROBLEM, assert_one_sentence, environment, popcorn
@@ -88,10 +89,10 @@ def test_a_cache_that_cannot_be_written_is_told_before_anything_runs(place):
 
 def test_unreadable_files_are_refused(place, monkeypatch):
     with pytest.raises(MissingFile, match="does not exist"):
-        read_candidate("/nowhere/at/all.py")
+        read_kernel(Path("/nowhere/at/all.py"))
     with pytest.raises(BadCandidate, match="not text"):
         (place / "bytes.py").write_bytes(b"\xff\xfe\x00")
-        read_candidate(str(place / "bytes.py"))
+        read_kernel(place / "bytes.py")
 
 
 @pytest.mark.parametrize(
@@ -169,4 +170,4 @@ def test_ctrl_c_ends_every_process(place, how, code):
 
 def test_a_text_saved_with_a_byte_order_mark_is_the_text(tmp_path):
     (tmp_path / 'it\'s a "kernel".py').write_bytes(b"\xef\xbb\xbfimport torch\r\n")
-    assert read_candidate(str(tmp_path / 'it\'s a "kernel".py')) == "import torch\n"
+    assert read_kernel(tmp_path / 'it\'s a "kernel".py') == "import torch\n"

@@ -64,7 +64,8 @@ def test_every_kind_of_candidate_is_correct_and_the_controls_hold(judge, path):
     record = judge("popcorn/L1/29", path.read_text(), path.name, energy=False, counters=False)
     assert record.verdict.outcome == "correct", record.verdict.reason
     control = record.measurement.timing.control
-    assert control.aa.low <= 1 <= control.aa.high, control.reason
+    # how often its interval holds 1 is benchmarks/timer.py's to count: here five of them, each of which may leave it out by chance
+    assert control.aa.value == pytest.approx(1, abs=0.005), control.reason
     assert control.planted.low > 1 + control.noise and control.planted.value == pytest.approx(1.05, abs=0.02), control.reason
     assert record.measurement.launches.kernels >= 1 and record.measurement.launches.source == "cupti"
 

@@ -55,7 +55,8 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Equal to the last bit, signs of zeros and nans too."""
-    return torch.equal(*(t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b)))
+    # a single element can be contiguous and have any stride: a copy has 1
+    return torch.equal(*(t.reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8) for t in (a, b)))
 
 
 def run(function: Callable[..., Any], tensors: list[torch.Tensor], stride_0: bool = False, gradients: bool = True) -> list[torch.Tensor]:

@@ -10,7 +10,8 @@ import pytest
 from popcorn.bench.asking import call_of
 from popcorn.dispatch import Measured
 from popcorn.errors import BadSearch
-from popcorn.ops.registry import adopted_folder, find_op
+from popcorn.ops.implementation import adopted_folder
+from popcorn.ops.registry import find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Case
 from popcorn.schema.measurement import Interval

@@ -4,8 +4,9 @@ import time
 import pytest
 
 from popcorn.errors import MissingTool
-from popcorn.toolchain import build, detect_language
+from popcorn.toolchain.build import build
 from popcorn.toolchain.command import run_command, run_together
+from popcorn.toolchain.languages import detect_language
 from popcorn.toolchain.native import device_architecture, generate_code
 from tests.processes import gone
 from tests.toolchain.conftest import needs_nvcc

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from popcorn.toolchain import build
+from popcorn.toolchain.build import build
 from popcorn.toolchain.inline import answer, build_inline, intercept
 from popcorn.toolchain.native_module import load_native
 from popcorn.toolchain.nvrtc import intercept_nvrtc

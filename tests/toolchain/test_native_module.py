@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from popcorn.toolchain import BuildCache, build
+from popcorn.toolchain.build import build
+from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native_module import load_native
 
 # out[i][j] = scalar * x[i][j] * w[j], float32, any strides; backward gives x's and w's gradients

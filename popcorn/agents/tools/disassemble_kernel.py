@@ -1,15 +1,17 @@
 """disassemble_kernel: the machine code, summed up: registers, spills, tensor cores, the mix of instructions."""
 
-import asyncio
 from typing import Any
 
 from popcorn.agents.tools.answer import Answer, Tool
 from popcorn.agents.workbench import Workbench
-from popcorn.toolchain.assembly import Unreadable, read_cuda_source, read_library
 
 
 async def run(workbench: Workbench, source: str) -> Answer:
     """Builds (or finds the build), then reads the library: SASS where cuobjdump is here, PTX and ptxas's report where not, a CPU's own code."""
+    import asyncio
+
+    from popcorn.toolchain.assembly import Unreadable, read_cuda_source, read_library
+
     built = await workbench.build(source)
     lane: dict[str, Any] = {"queue_s": built.lane.queue_s, "run_s": built.lane.run_s}
     if built.refused is not None:

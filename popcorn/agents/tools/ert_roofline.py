@@ -1,6 +1,5 @@
 """ert_roofline: the ceilings measured on this device (an empirical roofline), not the datasheet's."""
 
-import asyncio
 from typing import Any
 
 from popcorn.agents.tools.answer import Answer, Tool
@@ -10,6 +9,8 @@ from popcorn.units import show_rate
 
 async def run(workbench: Workbench, _: str) -> Answer:
     """Known ceilings at once; otherwise they are measured, in the device lane."""
+    import asyncio
+
     lane: dict[str, Any] = {"queue_s": 0.0, "run_s": 0.0}
     if workbench.place.ceilings() is None:
         lane = await asyncio.to_thread(workbench.place.measure_ceilings)

@@ -2,13 +2,14 @@
 
 from popcorn.agents.tools.answer import Answer, Tool
 from popcorn.agents.workbench import Workbench
-from popcorn.toolchain.diagnostics import CompileFailed
-from popcorn.toolchain.languages import check_contract, is_python
-from popcorn.verify.static.check import check_text, refusals
 
 
 async def run(workbench: Workbench, source: str) -> Answer:
     """The contract of the language, then remarks on the parse tree. Advice, but for a broken contract and refusals."""
+    from popcorn.toolchain.diagnostics import CompileFailed
+    from popcorn.toolchain.languages import check_contract, is_python
+    from popcorn.verify.static.check import check_text, refusals
+
     name = workbench.name_of(source)
     python = is_python(name, source)
     try:

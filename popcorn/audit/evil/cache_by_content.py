@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 CATALOGUE = (18,)
 OUTCOMES = {"wrong_values"}
 NO_GAIN = True

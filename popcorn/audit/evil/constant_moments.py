@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "moments"
+CPU = True
 CATALOGUE = (28, 29)
 OUTCOMES = {"wrong_values"}
 CAUGHT_BY = "truth"

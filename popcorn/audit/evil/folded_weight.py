@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "norm"
+CPU = True
 CATALOGUE = (20, 37)
 OUTCOMES = {"wrong_values"}
 

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 PROBLEM = "matmul"
+CPU = True
 CATALOGUE = (3, 44, 57)
 CAUGHT_BY = "idle"
 TIMED = True

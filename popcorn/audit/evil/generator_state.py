@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 CATALOGUE = (10, 36)
 OUTCOMES = {"wrong_values"}
 

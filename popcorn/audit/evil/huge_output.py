@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 ALONE = True
 CATALOGUE = (27, 57)
 OUTCOMES = {"wrong_shape"}

@@ -6,6 +6,7 @@ from popcorn.worker import side
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 CATALOGUE = (6, 7, 49)
 CAUGHT_BY = "clock"
 NO_GAIN = True

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 CATALOGUE = (54,)
 OUTCOMES = {"not_deterministic", "wrong_values"}
 

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 ALONE = True
 CATALOGUE = (57,)
 OUTCOMES = {"crash", "out_of_memory", "runtime_error"}

@@ -5,6 +5,7 @@ from popcorn.measure import timing
 from torch import nn
 
 PROBLEM = "matmul"
+CPU = True
 CATALOGUE = (6, 7)
 CAUGHT_BY = "clock"
 NO_GAIN = True

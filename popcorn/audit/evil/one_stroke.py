@@ -8,6 +8,7 @@ from popcorn.worker.places import Places
 from torch import nn
 
 PROBLEM = "residual"
+CPU = True
 CATALOGUE = (6, 7, 21)
 CAUGHT_BY = "clock"
 TIMED = True

@@ -5,6 +5,7 @@ from popcorn.verify.inputs import DISTRIBUTIONS, Drawing
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 CATALOGUE = (36,)
 OUTCOMES = {"wrong_values"}
 

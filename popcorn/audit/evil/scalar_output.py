@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 CATALOGUE = (27,)
 OUTCOMES = {"wrong_shape"}
 CAUGHT_BY = "structure"

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 PROBLEM = "matmul"
+CPU = True
 CATALOGUE = (3, 45)
 OUTCOMES = {"cheated", "timeout"}
 NO_GAIN = True

@@ -8,6 +8,7 @@ from popcorn.measure import timing
 from torch import nn
 
 PROBLEM = "matmul"
+CPU = True
 CATALOGUE = (3, 6)
 CAUGHT_BY = "clock"
 TIMED = True

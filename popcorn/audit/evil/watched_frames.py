@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 PROBLEM = "matmul"
+CPU = True
 CATALOGUE = (2, 4, 21)
 OUTCOMES = {"cheated", "wrong_values"}
 TIMED = True

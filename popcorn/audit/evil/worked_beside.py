@@ -7,6 +7,7 @@ from torch import nn
 from torch.utils.cpp_extension import load_inline
 
 PROBLEM = "matmul"
+CPU = True
 CATALOGUE = (3, 6)
 OUTCOMES = {"runtime_error", "cheated"}
 TIMED = True

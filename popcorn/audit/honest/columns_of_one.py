@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "moments"
+CPU = True
 TIMED = True
 
 

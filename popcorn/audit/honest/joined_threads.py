@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 
 
 class ModelNew(nn.Module):

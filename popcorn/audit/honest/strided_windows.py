@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 PROBLEM = "softmax"
+CPU = True
 
 
 class ModelNew(nn.Module):

@@ -7,7 +7,7 @@ Does not catch: a quarter of a core. Threads that stay on the given cores are fi
 from popcorn.verify.defences.finding import Finding
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.census"
+ENFORCED_IN = "popcorn.worker.launch, popcorn.worker.census"
 
 
 def find(cpu_s: float, wall_s: float, threads: int) -> Finding | None:

@@ -7,7 +7,7 @@ Does not catch: a plain tensor whose memory somebody fills later; `resting` and 
 from popcorn.verify.defences.finding import Finding, first
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.judging, popcorn.worker.comparing"
+ENFORCED_IN = "popcorn.worker.judging, popcorn.worker.launch"
 
 
 def find(alien: object) -> Finding | None:

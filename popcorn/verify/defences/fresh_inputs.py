@@ -5,4 +5,4 @@ Does not catch: the warm time, which by its meaning repeats the same inputs; it 
 """
 
 BY = "construction"
-ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.oracle"
+ENFORCED_IN = "popcorn.worker.launch, popcorn.worker.oracle"

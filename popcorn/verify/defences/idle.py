@@ -9,7 +9,7 @@ Does not catch: less than a tenth of one core; a sixth of the reference's time o
 from popcorn.verify.defences.finding import Finding
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.comparing, popcorn.worker.census"
+ENFORCED_IN = "popcorn.worker.launch, popcorn.worker.census"
 
 
 def find(cpu_s: float, wall_s: float) -> Finding | None:

@@ -7,7 +7,7 @@ Does not catch: skipping so rarely that it is worth nothing: a call skipped in a
 from popcorn.verify.defences.finding import Finding
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.comparing"
+ENFORCED_IN = "popcorn.worker.launch"
 
 
 def find(failure: Finding | None) -> Finding | None:

@@ -10,7 +10,7 @@ from popcorn.verify.defences.finding import Finding
 from popcorn.verify.judge import judge_values
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.judging, popcorn.worker.comparing"
+ENFORCED_IN = "popcorn.worker.judging, popcorn.worker.launch"
 
 
 def find(errors: OutputErrors, floor: float) -> Finding | None:

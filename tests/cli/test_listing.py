@@ -1,0 +1,26 @@
+"""A long table as plain lines: it fits, nothing of it is lost, words stay whole where they can."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from popcorn.cli.listing import lay_out
+
+words = st.text("abcdef_=–0123456789", min_size=1, max_size=14)
+cells = st.lists(words, max_size=6).map(" ".join)
+
+
+@given(st.lists(st.tuples(words, cells, words, cells), max_size=12), st.integers(70, 120))
+def test_whatever_the_cells_hold_lines_fit_and_every_letter_is_there(rows, width):
+    lines = list(lay_out(("id", "name", "domain", "sizes"), rows, width, (1, 3)))
+    assert max(map(len, lines)) <= width
+    shown = sorted("".join(lines).replace(" ", ""))
+    assert shown == sorted("".join("".join(row) for row in [("id", "name", "domain", "sizes"), *rows]).replace(" ", ""))
+
+
+def test_words_stay_whole_where_another_column_can_give_way():
+    lines = list(lay_out(("id", "name", "sizes"), [("a", "many words of a name", "E=7088373–9437184")], 30, (1, 2)))
+    assert any("E=7088373–9437184" in line for line in lines)
+
+
+def test_a_table_of_no_rows_is_its_headings():
+    assert list(lay_out(("id", "name"), [], 80, (1,))) == ["id  name"]

@@ -1,0 +1,34 @@
+"""Controls from samples: what chance does is told from what a machine does."""
+
+import pytest
+
+from popcorn.measure.steadiness import Steadiness
+from popcorn.measure.turns import Turns
+from popcorn.worker.taken import BASELINE, CANDIDATE, CONTROL, PLANTED, control_of
+
+
+def taken(aa: float, planted: float, spread: float = 1e-4) -> Turns:
+    """Three launches of two blocks; every side's times are those of the baseline times a factor, with a little noise between launches."""
+    wobble = (1 - spread, 1.0, 1 + spread)
+    factors = {BASELINE: 1.0, CANDIDATE: 0.5, CONTROL: aa, PLANTED: planted}
+    return Turns(
+        {side: [[[1e-3 * factor * (w if side in (CONTROL, PLANTED) else 1)] * 3] * 2 for w in wobble] for side, factor in factors.items()}
+    )
+
+
+@pytest.mark.parametrize("aa", [1.0, 1.001, 0.999])
+def test_an_interval_that_leaves_1_out_by_a_hair_is_chance(aa):
+    control = control_of(taken(aa, 1.05), Steadiness(True))
+    assert control.fit and control.noise == pytest.approx(abs(aa - 1), abs=1e-6) and control.aa.high - control.aa.low < 1e-3
+
+
+@pytest.mark.parametrize("aa", [1.01, 0.99, 1.004])
+def test_one_that_leaves_it_out_by_more_is_not(aa):
+    control = control_of(taken(aa, 1.06), Steadiness(True))
+    assert not control.fit and "against itself" in control.reason
+
+
+def test_a_planted_slowdown_that_is_not_found_or_found_as_another_makes_a_run_unfit():
+    assert "was not found" in control_of(taken(1.0, 1.0), Steadiness(True)).reason
+    assert "found as another" in control_of(taken(1.0, 1.2), Steadiness(True)).reason
+    assert control_of(taken(1.0, 1.05), Steadiness(False, ("the GPU throttles",))).reason == "the GPU throttles"
