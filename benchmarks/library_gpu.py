@@ -195,6 +195,7 @@ def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -
         "attn": {"B": 1, "T": 1000},
         "addmm": {"K": 1000},
         "grouped_matmul": {"M": 300, "K": 512},
+        "embedding": {"V": 1000, "D": 512},
         "moe_dispatch": {"N": 48},
         "moe_combine": {"N": 48},
         "group_norm": {"B": 2},
