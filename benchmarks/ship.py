@@ -71,6 +71,8 @@ def main() -> int:
     packing.add_argument("--to", type=Path, default=ROOT / "popcorn" / "reports")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", PopcornWarning)
+    # what this user adopted is theirs, and no part of what ships
+    os.environ["POPCORN_CACHE_DIR"] = os.environ.get("POPCORN_SHIP_CACHE", str(Path(gettempdir()) / "popcorn-ship"))
     return {"measure": measure, "share": share, "pack": pack}[asked.command](asked)
 
 
@@ -98,7 +100,7 @@ def measure(asked: argparse.Namespace) -> int:
         cache = Path(gettempdir()) / f"popcorn-ship-{own.name}"  # builds: nothing that anybody wants to bring home
         command = [sys.executable, str(Path(__file__)), "share", "--device", device, "--seconds", str(asked.seconds), "--to", str(own),
                    "--limit", str(limit), "--ops", *mine]  # fmt: skip
-        running.append(subprocess.Popen(command, env={**os.environ, "POPCORN_CACHE_DIR": str(cache)}))
+        running.append(subprocess.Popen(command, env={**os.environ, "POPCORN_SHIP_CACHE": str(cache)}))
     failed = [code for code in (one.wait() for one in running) if code]
     records = read([asked.to])
     print(f"measured in {time.monotonic() - began:.0f} s; {len(failed)} of {len(running)} shares failed")

@@ -325,7 +325,11 @@ class Oracle(Maker):
         if has_nonfinite(wide):
             return "the truth is NaN or infinite"
         wide = [(path, steps(leaf)) for path, leaf in wide]
-        form = [(path, leaf.to(self._dtypes.get(path, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in wide]
+        # of a form nothing but the form is looked at
+        form = [
+            (path, torch.empty_like(leaf, dtype=self._dtypes.get(path, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf)
+            for path, leaf in wide
+        ]
         self.current = Truth(wide, reference or form, known=reference is not None)
         if conditioning and self._truth_dtype == torch.float64:
             self.current.condition = functools.partial(

@@ -208,6 +208,18 @@ def test_limits_that_pass_are_limits_of_every_statistic(seed, error, unit, giant
         assert (limited.max_abs, limited.mean_abs) == (both_.max_abs, both_.mean_abs)
 
 
+def test_pieces_of_a_large_output_are_one_output():
+    generator = torch.Generator().manual_seed(1)
+    truth = torch.randn(300, 400, generator=generator, dtype=torch.float64)
+    got = truth.float()
+    got[299, 399] += 1e-5  # in the last piece
+    limited, full = limit_errors("out", got.t(), None, truth.t(), 1e-4), compare("out", got.t(), None, truth.t(), None, None, 1e-4)
+    assert limited is not None and limited.candidate.largest == full.candidate.largest and limited.max_abs == full.max_abs
+    assert limited.mean_abs == pytest.approx(full.mean_abs)
+    got[150, 7] = math.nan
+    assert limit_errors("out", got, None, truth, 1e-4) is None
+
+
 def test_limits_pass_nothing_that_is_not_a_number_or_wrong_and_full_figures_follow():
     truth = torch.ones(100, dtype=torch.float64)
     for wrong in (math.nan, math.inf, 1.1):
