@@ -2,7 +2,8 @@
 
 Each agent thinks (a model's answer), builds (a compiler), has its kernel judged (the device), again and again. Builds and judgements go through Popcorn's own
 lanes, and really wait there; what they do is a sleep of the length that a real one takes, divided by --faster, so that every count is reached in minutes. The
-single queue is the discipline of a harness whose one server a device does builds and judgements in arrival order; it is played with the same times.
+single queue is the discipline of a harness whose one server a device does builds and judgements in arrival order. It is played twice: with the same times,
+and with those of the plain way that was measured beside ours: a fresh process a kernel, torch's own `load_inline`, allclose and 100 calls.
 
     python benchmarks/device_queue.py [--evaluations 200] [--faster 40]
 """
@@ -17,8 +18,10 @@ from datetime import UTC, datetime
 
 from popcorn.worker.lanes import WorkLane
 
-THINK_S, BUILD_S, DEVICE_S = 25.0, 3.5, 16.5
+THINK_S, BUILD_S, DEVICE_S = 25.0, 3.2, 5.6
 """Medians: a turn of a reasoning model (taken, not measured); a `load_inline` build and the rest of an evaluation as measured on an H200 (benchmarks/README.md)."""
+PLAIN_BUILD_S, PLAIN_DEVICE_S = 54.0, 3.7
+"""The same kernel the plain way, 57.7 s in all, of which torch's start and the calls are what remains without a build (an NVRTC kernel's 8.1 s less its own start)."""
 
 
 def script(evaluations: int, agents: int, seed: int) -> list[list[tuple[float, float, float]]]:
@@ -55,6 +58,14 @@ def through_lanes(scripts: list[list[tuple[float, float, float]]], faster: float
     return wall * faster, busy, sorted(waits)[len(waits) // 2]
 
 
+def plainly(scripts: list[list[tuple[float, float, float]]]) -> list[list[tuple[float, float, float]]]:
+    """The same agents where building and judging take as long as the plain way takes."""
+    return [
+        [(think, build * PLAIN_BUILD_S / BUILD_S, device * PLAIN_DEVICE_S / DEVICE_S) for think, build, device in steps]
+        for steps in scripts
+    ]
+
+
 def through_one_queue(scripts: list[list[tuple[float, float, float]]]) -> tuple[float, float]:
     """(seconds in all, share of them in which the device itself computes) when builds stand in the device's line."""
     free = device = end = 0.0
@@ -83,15 +94,15 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, load {os.getloadavg()[0]:.1f}; {options.evaluations} evaluations, "
           f"think {THINK_S:g} s, build {BUILD_S:g} s, device {DEVICE_S:g} s (medians), {options.faster:g} times faster than life")  # fmt: skip
-    print(f"{'agents':>6}  {'two lanes':>28}  {'wait':>6}  {'one queue (played)':>28}  {'gain':>5}")
+    print(f"{'agents':>6}  {'two lanes':>20}  {'wait':>6}  {'one queue':>17}  {'gain':>5}  {'one queue, plain way':>20}  {'gain':>5}")
     for agents in options.agents:
         scripts = script(options.evaluations, agents, seed=1)
         wall, busy, wait = through_lanes(scripts, options.faster, builders=max(2, agents))
-        one, one_busy = through_one_queue(scripts)
-        per_hour, one_per_hour = options.evaluations / wall * 3600, options.evaluations / one * 3600
-        print(
-            f"{agents:>6}  {per_hour:>9.0f}/h, {100 * busy:>5.1f} % busy  {wait:>5.1f}s  {one_per_hour:>9.0f}/h, {100 * one_busy:>5.1f} % busy  {one / wall:>4.2f}×"
-        )
+        shown = f"{agents:>6}  {options.evaluations / wall * 3600:>6.0f}/h, {100 * busy:>5.1f} % busy  {wait:>5.1f}s"
+        for played in (scripts, plainly(scripts)):
+            seconds, computing = through_one_queue(played)
+            shown += f"  {options.evaluations / seconds * 3600:>5.0f}/h, {100 * computing:>4.1f} %    {seconds / wall:>4.1f}×"
+        print(shown, flush=True)
 
 
 if __name__ == "__main__":

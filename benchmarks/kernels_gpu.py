@@ -4,7 +4,7 @@
     python benchmarks/kernels_gpu.py --settings [--ops rms_norm layer_norm]
 
 Times as in library_gpu.py. The share is of a copy that moves as many bytes; for ops bound by matrix products, of the fastest of the library
-kernels that stand beside (cuBLAS by way of torch, cuDNN). `--settings` times the backward pass of the norms and the forward one of logsumexp
+kernels that stand beside (cuBLAS by way of torch, cuDNN). `--settings` times the backward pass of the norms
 with other tiles: how many programs stay on a multiprocessor, how many tiles are on their way. Under 100 s.
 """
 
@@ -30,7 +30,7 @@ ATTENDING = {
     "BACKWARD": [(128, 64, 8, 3), (128, 32, 8, 3), (64, 64, 4, 2), (64, 128, 8, 2), (64, 64, 8, 2)],
 }
 """Of attn: (tile kept, tile passing, warps, stages)."""
-STAYING = ["rms_norm", "add_rms_norm", "layer_norm", "logsumexp"]
+STAYING = ["rms_norm", "add_rms_norm", "layer_norm"]
 
 
 def line(row: Row, rivals: list[Row], host: dict[str, float]) -> str:
@@ -96,14 +96,12 @@ def try_settings(torch: Any, clock: Clock, name: str) -> list[dict[str, Any]]:
 
     module: Any = importlib.import_module(f"popcorn.ops.library.{name}.impl_triton")
     inputs, made = inputs_of(torch, find_op(name), SHAPES[name][0], torch.bfloat16), []
-    if name == "logsumexp":
-        inputs = [t.detach() for t in inputs]
     try:
         for setting in [None, *SETTINGS]:
             module.stay_of = tiled(tiles.stay_of, setting, tiles.processors(0)) if setting else tiles.stay_of
             told = f"{name:14} {'warps {}, programs {}, stages {}'.format(*setting) if setting else 'as it is':32}"
             try:
-                seconds = clock.time((lambda: module.run(*inputs)) if name == "logsumexp" else gradients(torch, module.run, inputs)[1])
+                seconds = clock.time(gradients(torch, module.run, inputs)[1])
             except Exception as error:  # a setting that does not fit is one line of the table
                 print(f"{told} {type(error).__name__}: {' '.join(str(error).split())[:100]}", flush=True)
                 continue
@@ -116,8 +114,9 @@ def try_settings(torch: Any, clock: Clock, name: str) -> list[dict[str, Any]]:
 
 def try_attention(torch: Any, clock: Clock) -> list[dict[str, Any]]:
     """Other tiles of attn, forward and backward, the present ones first."""
-    from popcorn.ops.library.attn import impl_triton as module
+    from popcorn.ops import attending as module
 
+    run = find_op("attn")["triton"]
     inputs, made = inputs_of(torch, find_op("attn"), SHAPES["attn"][0], torch.bfloat16), []
     still = [t.detach() for t in inputs]
     for which, settings in ATTENDING.items():
@@ -126,7 +125,7 @@ def try_attention(torch: Any, clock: Clock) -> list[dict[str, Any]]:
             setattr(module, which, setting)
             told = f"attn {which.lower():9} kept {setting[0]}, passing {setting[1]}, warps {setting[2]}, stages {setting[3]}"
             try:
-                seconds = clock.time((lambda: module.run(*still)) if which == "FORWARD" else gradients(torch, module.run, inputs)[1])
+                seconds = clock.time((lambda: run(*still)) if which == "FORWARD" else gradients(torch, run, inputs)[1])
             except Exception as error:  # a setting that does not fit is one line of the table
                 print(f"{told:52} {type(error).__name__}: {' '.join(str(error).split())[:100]}", flush=True)
                 continue

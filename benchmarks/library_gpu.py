@@ -39,8 +39,17 @@ SHAPES: dict[str, list[Dims]] = {
     "cross_entropy": VOCABULARY, "kl_div": VOCABULARY, "swiglu": GATED, "geglu": GATED, "gelu": GATED,
     "rope": [{"R": 64, "T": 4096, "K": 128}, {"R": 32, "T": 2048, "K": 128}, {"R": 32, "T": 8192, "K": 64}],
     "linear_cross_entropy": [{"R": 8192, "D": 4096, "V": 128256}, {"R": 4096, "D": 2048, "V": 32000}],
+    "selective_log_softmax": VOCABULARY, "jsd": VOCABULARY, "top_k_router": [{"R": 65536, "E": 128}],
+    "group_norm": [{"B": 16, "C": 512, "S": 4096}, {"B": 64, "C": 320, "S": 1024}],
+    "rotary_embedding": [{"B": 4, "H": 32, "T": 4096, "K": 128}],
+    "moe_dispatch": [{"N": 16384, "D": 4096, "A": 2}], "moe_combine": [{"N": 16384, "A": 2, "D": 4096}],
     "matmul": [{"R": 8192, "K": 8192, "N": 8192}, {"R": 4096, "K": 4096, "N": 4096}, {"R": 16384, "K": 4096, "N": 11008}],
+    "embedding": [{"R": 16384, "V": 128256, "D": 4096}],
+    "causal_conv1d": [{"B": 8, "D": 4096, "T": 4096, "W": 4}],
+    "grouped_matmul": [{"M": 16384, "K": 4096, "E": 8, "N": 4096}],
     "addmm": [{"N": 4096, "R": 8192, "K": 4096}],
+    "attn_varlen": [{"N": 16384, "H": 16, "K": 128, "G": 16, "E": 9}],
+    "attn_decode": [{"B": 64, "H": 32, "K": 128, "P": 4096, "L": 64, "G": 8, "M": 64}],
     "attn": [{"B": 1, "H": 16, "T": 16384, "K": 128, "G": 16}, {"B": 4, "H": 32, "T": 4096, "K": 128, "G": 8}, {"B": 4, "H": 16, "T": 4096, "K": 64, "G": 16}],
 }  # fmt: skip
 BACKWARD: dict[str, Callable[..., int]] = {
@@ -48,13 +57,41 @@ BACKWARD: dict[str, Callable[..., int]] = {
     "l2_norm": lambda R, D: 3 * R * D, "softmax": lambda R, D: 3 * R * D, "logsumexp": lambda R, D: 2 * R * D,
     "cross_entropy": lambda R, V: 2 * R * V, "kl_div": lambda R, V: 2 * R * V, "swiglu": lambda R, D: 5 * R * D,
     "geglu": lambda R, D: 5 * R * D, "gelu": lambda R, D: 3 * R * D, "rope": lambda R, T, K: 2 * R * T * K,
+    "selective_log_softmax": lambda R, V: 2 * R * V, "jsd": lambda R, V: 3 * R * V, "group_norm": lambda B, C, S: 3 * B * C * S,
+    "rotary_embedding": lambda B, H, T, K: 2 * B * H * T * K, "top_k_router": lambda R, E: R * E,
+    "embedding": lambda R, V, D: (R + V) * D, "moe_dispatch": lambda N, D, A: (1 + A) * N * D, "moe_combine": lambda N, A, D: (1 + 2 * A) * N * D,
+    "causal_conv1d": lambda B, D, T, W: 3 * B * D * T,
 }  # fmt: skip
 """Elements that a backward pass must move at least, for the gradients asked below."""
-GRADIENTS_OF = {"rope": ("x",), "kl_div": ("log_q",)}
+GRADIENTS_OF = {"rope": ("x",), "kl_div": ("log_q",), "jsd": ("log_q",)}
 """Arguments whose gradients training asks for; all floating ones where an op is not named."""
-RIVALS: dict[str, tuple[str, ...]] = {"matmul": ("torch",), "addmm": ("torch",), "attn": ("cudnn", "sdpa")}
+RIVALS: dict[str, tuple[str, ...]] = {
+    "matmul": ("torch",),
+    "addmm": ("torch",),
+    "grouped_matmul": ("torch",),
+    "attn": ("cudnn", "sdpa"),
+    "attn_varlen": ("sdpa",),
+}
 """Implementations that an op bound by matrix products is held against: the fastest of them."""
-TINY = {"R": 8, "D": 256, "T": 8, "K": 64, "V": 512, "N": 64, "B": 2, "H": 2, "G": 2}
+TINY = {
+    "R": 8,
+    "D": 256,
+    "T": 8,
+    "K": 64,
+    "V": 512,
+    "N": 64,
+    "B": 2,
+    "H": 2,
+    "G": 2,
+    "A": 2,
+    "E": 64,
+    "C": 64,
+    "S": 64,
+    "M": 64,
+    "W": 4,
+    "L": 16,
+    "P": 32,
+}
 CHECKED_ROWS = 48
 
 
@@ -126,32 +163,48 @@ def inputs_of(torch: Any, op: Op, dims: Dims, dtype: Any) -> list[Any]:
             continue
         tensor = (
             tensor.log_softmax(-1)
-            if op.name == "kl_div"
+            if op.name in ("kl_div", "jsd")
             else tensor * dims["D"] ** -0.5
             if spec.name == "weight" and "V" in dims
             else tensor
         )
-        out.append(tensor.to(dtype).requires_grad_(spec.name in wanted))
+        out.append(tensor.to(dtype).requires_grad_(op.differentiable and spec.name in wanted))
     return out
 
 
 def gradients(torch: Any, run: Callable[..., Any], inputs: list[Any], seed: int = 5) -> tuple[list[Any], Callable[[], Any]]:
     """(outputs, a call of the backward pass, which may be repeated)."""
     outputs = run(*inputs)
-    outputs = list(outputs) if isinstance(outputs, tuple) else [outputs]
+    outputs = [o for o in (outputs if isinstance(outputs, tuple) else (outputs,)) if o.is_floating_point()]
     torch.manual_seed(seed)
     cotangents = [
         torch.randn(o.shape, device="cuda", dtype=torch.float32).to(torch.bfloat16).to(o.dtype) if o.dim() else torch.ones_like(o)
         for o in outputs
     ]
     leaves = [t for t in inputs if t.requires_grad]
+    if not leaves:
+        return outputs, list
     return outputs, lambda: torch.autograd.grad(outputs, leaves, cotangents, retain_graph=True)
 
 
 def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -> str | None:
     """What is wrong on some rows of this width, or None."""
-    small = {**dims, "R": min(dims["R"], 2 if op.name == "rope" else CHECKED_ROWS)}
-    small |= {"linear_cross_entropy": {"R": 256, "D": 64}, "attn": {"B": 1, "T": 1000}, "addmm": {"K": 1000}}.get(op.name, {})
+    small = dict(dims)
+    if "R" in dims:
+        small["R"] = min(dims["R"], 2 if op.name == "rope" else CHECKED_ROWS)
+    small |= {
+        "linear_cross_entropy": {"R": 256, "D": 64},
+        "attn": {"B": 1, "T": 1000},
+        "addmm": {"K": 1000},
+        "grouped_matmul": {"M": 300, "K": 512},
+        "moe_dispatch": {"N": 48},
+        "moe_combine": {"N": 48},
+        "group_norm": {"B": 2},
+        "causal_conv1d": {"B": 2, "D": 64},
+        "attn_varlen": {"N": 1000},
+        "attn_decode": {"B": 2, "P": 64, "M": 16},
+        "rotary_embedding": {"B": 2, "H": 3},
+    }.get(op.name, {})
     given = inputs_of(torch, op, small, dtype)
     sides = []
     for function, inputs in (
@@ -179,7 +232,7 @@ def measure(torch: Any, clock: Clock, op: Op, name: str, run: Callable[..., Any]
         with torch.no_grad():
             row.forward_s = clock.time(lambda: run(*inputs))
         outputs, backward = gradients(torch, run, inputs)
-        row.backward_s = clock.time(backward)
+        row.backward_s = clock.time(backward) if op.differentiable else None
         del outputs, backward
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
@@ -190,7 +243,7 @@ def measure(torch: Any, clock: Clock, op: Op, name: str, run: Callable[..., Any]
         moved = op.min_bytes(dims, size)
         row.forward_bytes_per_s = moved / row.forward_s
         row.forward_share = row.forward_bytes_per_s / clock.copy_rate(moved)
-        if op.name in BACKWARD:
+        if op.name in BACKWARD and row.backward_s:
             moved = BACKWARD[op.name](**dims) * size
             row.backward_bytes_per_s = moved / row.backward_s
             row.backward_share = row.backward_bytes_per_s / clock.copy_rate(moved)
@@ -224,7 +277,7 @@ def host_overhead(torch: Any, op: Op, run: Callable[..., Any], calls: int = 600)
 def candidates(torch: Any, op: Op, wanted: list[str], dims: Dims, dtype: Any) -> dict[str, Callable[..., Any]]:
     """Implementations that take the case; torch.compile afresh for each, so that sizes are constants to it."""
     found: dict[str, Callable[..., Any]] = {}
-    call = op.call_of(*inputs_of(torch, op, {**dims, "R": 8}, dtype))
+    call = op.call_of(*inputs_of(torch, op, {**dims, **({"R": 8} if "R" in dims else {})}, dtype))
     for name in wanted:
         if name == "inductor":
             torch._dynamo.reset()

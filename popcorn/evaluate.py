@@ -84,6 +84,14 @@ def _run(session: Session, answer: Answer, store: Store) -> None:
 
 def _judge_and_measure(session: Session, answer: Answer, store: Store) -> None:
     """Everything that needs the device, in one turn of its queue."""
+    try:
+        _in_the_lane(session, answer, store)
+    finally:
+        session.leave()
+        session.bench.stock()  # while nobody times
+
+
+def _in_the_lane(session: Session, answer: Answer, store: Store) -> None:
     if facts(session.request.problem).ranks is not None:
         answer.verdict, answer.measurement = judge_ranks(session)
         return

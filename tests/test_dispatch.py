@@ -83,8 +83,31 @@ def test_between_measured_cases_the_speedup_is_interpolated(tmp_path):
     small, large = {"R": 256, "D": 1024}, {"R": 4096, "D": 1024}
     measured = chooser(tmp_path, row("popcorn", 1.0, dims=small), row("popcorn", 4.0, dims=large))
     weighed = weighed_popcorn(measured)
-    assert weighed.speedup == pytest.approx(2.0)
+    assert weighed.speedup == pytest.approx(1.6), "1 ms of overhead against torch's 0.8 ms and 0.2 ms for each 256 rows"
     assert weighed.distance == 2 and 0 < weighed.confidence < 1
+
+
+def times(overhead_s, per_row_s, rows):
+    return overhead_s + per_row_s * rows
+
+
+def test_a_small_call_stays_with_torch_where_the_times_tell_of_an_overhead_that_no_measured_case_shows(tmp_path):
+    """popcorn: 40 µs and 10 ns a row; torch: 10 µs and 50 ns a row. They meet at 750 rows."""
+    measured = []
+    for rows in (1024, 4096, 65536):
+        own_s, torch_s = times(40e-6, 10e-9, rows), times(10e-6, 50e-9, rows)
+        assert torch_s > own_s
+        measured.append(row("popcorn", torch_s / own_s, own_s, dims={"R": rows, "D": 64}))
+    decide = chooser(tmp_path, *measured)
+    picks = [chosen(decide, Call({"R": rows, "D": 64}, "float32", "cpu")) for rows in (16, 256, 2048, 16384, 1 << 20)]
+    assert picks == ["torch", "torch", "popcorn", "popcorn", "popcorn"]
+
+
+def test_no_speedup_is_expected_far_beyond_all_that_were_measured(tmp_path):
+    small, large = {"R": 256, "D": 64}, {"R": 512, "D": 64}
+    steep = chooser(tmp_path, row("popcorn", 1.0, 1e-6, dims=small), row("popcorn", 1.9, 1e-6, dims=large))
+    told = {one.implementation: one for one in steep.explain(swiglu, Call({"R": 1 << 20, "D": 64}, "float32", "cpu")).weighed}["popcorn"]
+    assert told.speedup <= 4.0
 
 
 def test_records_of_the_nearest_device_serve_scaled_and_it_is_said_once(tmp_path):

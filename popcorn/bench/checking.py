@@ -35,6 +35,29 @@ def check(records: Iterable[Record], release: bool = False) -> list[Finding]:
     return found
 
 
+def shippable(records: Iterable[Record]) -> tuple[list[Record], Counter[str]]:
+    """The newest conclusive row of each question, without those that a release may not hold; and how many each rule took out.
+
+    Rows that show an implementation wrong stay, for they bar it; what would win a case in spite of them goes.
+    """
+    newest: dict[tuple[str, ...], Record] = {}
+    for record in sorted(records, key=lambda one: (one.verdict.outcome != "harness_error", one.provenance.made)):
+        subject = record.subject
+        newest[
+            subject.problem,
+            subject.problem_hash,
+            subject.implementation,
+            subject.candidate_hash or "",
+            record.case.id,
+            record.machine.device_id,
+        ] = record
+    kept, out = list(newest.values()), Counter[str]()
+    while found := {finding.record: finding.rule for finding in check(kept, release=True)}:
+        out.update(found.values())
+        kept = [record for record in kept if record.id not in found]
+    return kept, out
+
+
 def counted(findings: Iterable[Finding]) -> Counter[str]:
     """How many of each rule."""
     return Counter(finding.rule for finding in findings)

@@ -2,13 +2,16 @@
 
 A row is done when its record is on disk, so a kill costs the case in flight and nothing else. Before each case a sentinel names it; one
 that is found at the start is of a run that ended in that case: the case is tried once more, and when it ends a run again it becomes a
-`crash` row. What runs out of memory or time prunes cases at least as large (cases.Frontier); pruned ones are no rows.
+`crash` row. What runs out of memory or time prunes cases at least as large (cases.Frontier); pruned ones are no rows. Ops take turns, so that
+whoever stops early has the smaller cases of all. A row whose controls did not pass can be measured again at the end, with twice the time.
 """
 
+import itertools
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -71,6 +74,12 @@ class Progress:
     done: int = 0
     known: int = 0
     pruned: int = 0
+    again: int = 0
+    """Rows measured once more, since their controls had not passed."""
+    unfit: int = 0
+    """Rows whose newest record has controls that did not pass, or accuses installed code by its clock."""
+    left: int = 0
+    """Rows that were not begun, since the time was up."""
     refused: dict[str, str] = field(default_factory=dict)
     """Implementation → why it refused, the last reason."""
     seconds: float = 0.0
@@ -105,9 +114,11 @@ def plan_rows(
     precisions: Sequence[Precision] = ("float32", "bfloat16"),
     curves_only: bool = False,
     progress: Progress | None = None,
+    largest_bytes: float | None = None,
 ) -> list[Row]:
-    """Every row of these ops that some implementation accepts here, smaller first. `limit` cases an op, the same ones every time."""
-    rows: list[Row] = []
+    """Every row of these ops that some implementation accepts here: the first case of each op, then the second, smaller first within each. `limit`
+    cases an op, the same ones every time; none that moves more than `largest_bytes` at least, in one direction of its gradients."""
+    found: list[list[list[Row]]] = []
     for op in ops:
         plan: Plan = op.plan or general(op.signature.dims)
         chosen = Slice.read(only, op) if only else None
@@ -120,9 +131,25 @@ def plan_rows(
             _room(machine),
             curves_only or chosen is not None,
         )
-        for planned in sample(cases, limit):
-            rows += _accepted(op, planned, "cuda" if machine.kind == "cuda" else "cpu", implementations, progress)
-    return rows
+        small = [
+            one for one in cases if largest_bytes is None or op.min_bytes(one.case.dims, itemsize(one.case.precision)) <= largest_bytes
+        ]
+        kind = "cuda" if machine.kind == "cuda" else "cpu"
+        found.append([list(_accepted(op, planned, kind, implementations, progress)) for planned in _sampled(small, limit)])
+    return [row for turn in itertools.zip_longest(*found, fillvalue=[]) for rows in turn for row in rows]
+
+
+def _sampled(cases: Sequence[Planned], limit: int | None) -> list[Planned]:
+    """`limit` cases: half of them forward alone, half with gradients, each from small to large. No gradient mode is left with one case that the
+    other could have."""
+    if limit is None:
+        return list(cases)
+    grad = [one for one in cases if one.case.gradient == "grad"]
+    alone = [one for one in cases if one.case.gradient == "none"]
+    with_grad = min(len(grad), limit // 2)
+    chosen = sample(alone, limit - with_grad)
+    chosen += sample(grad, limit - len(chosen)) if grad and limit > len(chosen) else []
+    return sorted(chosen, key=lambda one: (one.cost, one.case.id))
 
 
 def workload_rows(
@@ -162,43 +189,73 @@ def fill(
     force: bool = False,
     progress: Progress | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    within_s: float = math.inf,
+    again: int = 0,
 ) -> Iterator[Record]:
-    """Measure the rows that the store lacks (with `force` all); each record is in the store when it is yielded."""
+    """Measure the rows that the store lacks (with `force` all); each record is in the store when it is yielded.
+
+    No row is begun after `within_s`. Rows whose controls did not pass, now or in an earlier run, are measured up to `again` times more.
+    """
     state = progress or Progress()
     state.planned = len(rows)
     machine = shared_bench(settings.device).machine
-    done = set() if force else known_rows(store, {row.op.name for row in rows}, machine)
+    newest = {} if force else known_rows(store, {row.op.name for row in rows}, machine)
     sentinel = Sentinel(store.folder.parent / "fill.json")
     frontier = Frontier()
-    for row in rows:
-        if row.key in done:
-            state.known += 1
-            continue
-        if frontier.beyond(row.implementation, row.planned):
-            state.pruned += 1
-            continue
-        started = time.monotonic()
-        if sentinel.crashed(row.key):
-            from popcorn.evaluate import record_crash
-
-            request = request_for(row.op, row.implementation, row.planned.case, settings)
-            record = record_crash(request, shared_bench(settings.device), store, f"the run ended in this case {CRASHES} times")
-        else:
-            sentinel.set(row.key)
-            record = measure(row.op, row.implementation, row.planned.case, settings, store)
-        sentinel.clear()
-        _note_frontier(frontier, row, record)
-        state.done += 1
-        state.seconds += time.monotonic() - started
-        tell(line(record))
-        yield record
+    end = time.monotonic() + within_s
+    for attempt in range(1 + again):
+        for row in rows:
+            known = newest.get(row.key)
+            if known is not None and not (attempt and doubtful(known)):
+                state.known += not attempt
+                continue
+            if frontier.beyond(row.implementation, row.planned):
+                state.pruned += not attempt
+                continue
+            if time.monotonic() >= end:
+                state.left += known is None and not attempt
+                continue
+            started = time.monotonic()
+            record = newest[row.key] = _measured(row, store, replace(settings, budget_s=settings.budget_s * 2**attempt), sentinel)
+            _note_frontier(frontier, row, record)
+            state.done += known is None
+            state.again += known is not None
+            state.seconds += (time.monotonic() - started) * (known is None)
+            tell(line(record))
+            yield record
+    state.unfit = sum(doubtful(newest[row.key]) for row in rows if row.key in newest)
     for op in {row.op.name: row.op for row in rows}.values():
         op.forget()
 
 
-def known_rows(store: Store, ops: set[str], machine: Machine) -> set[tuple[str, ...]]:
-    """Keys of the conclusive rows of this device."""
-    return {_key(record) for op in ops for record in store.find(problem=op, kind="op", condemned=False) if _conclusive(record, machine)}
+def _measured(row: Row, store: Store, settings: Settings, sentinel: "Sentinel") -> Record:
+    """One row's record; a crash row where it has ended enough runs."""
+    if sentinel.crashed(row.key):
+        from popcorn.evaluate import record_crash
+
+        request = request_for(row.op, row.implementation, row.planned.case, settings)
+        record = record_crash(request, shared_bench(settings.device), store, f"the run ended in this case {CRASHES} times")
+    else:
+        sentinel.set(row.key)
+        record = measure(row.op, row.implementation, row.planned.case, settings, store)
+    sentinel.clear()
+    return record
+
+
+def doubtful(record: Record) -> bool:
+    """Whether a quieter moment may say otherwise: the controls did not pass, or the clock accuses what is no candidate."""
+    timing = record.measurement.timing
+    return record.verdict.outcome == "cheated" or (timing is not None and timing.control.fit is False)
+
+
+def known_rows(store: Store, ops: set[str], machine: Machine) -> dict[tuple[str, ...], Record]:
+    """The newest conclusive record of each row of this device."""
+    found: dict[tuple[str, ...], Record] = {}
+    for op in ops:
+        for record in store.find(problem=op, kind="op", condemned=False):  # newest first
+            if _conclusive(record, machine):
+                found.setdefault(_key(record), record)
+    return found
 
 
 def cached_rows(rows: Sequence[Row], store: Store, machine: Machine) -> Iterator[Record]:

@@ -81,6 +81,11 @@ def fill_command(
     force: Annotated[bool, typer.Option("--force", help="Measure again what is known.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Longest that one command of a row may take, in seconds.")] = 60.0,
     judge_only: Annotated[bool, typer.Option("--judge-only", help="Show correctness; take no times.")] = False,
+    within: Annotated[float, typer.Option(min=0, help="Begin no row after so many seconds.")] = float("inf"),
+    again: Annotated[
+        int, typer.Option(min=0, max=5, help="Measure rows again, at the end, whose controls did not pass: so many times.")
+    ] = 0,
+    largest: Annotated[float | None, typer.Option(min=0, help="Leave out cases that move more megabytes than this, at least.")] = None,
     live: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve the rows to the explorer on this port of 127.0.0.1; --live alone: 8765.")
     ] = None,
@@ -98,11 +103,21 @@ def fill_command(
     progress = Progress()
     settings = Settings(device=device, budget_s=budget, timeout_s=timeout, timing=not judge_only)
     chosen = [find_op(name) for name in ops or list_ops()]
-    rows = plan_rows(chosen, shared_bench(device).machine, implementation, only, limit, dtype or ("float32", "bfloat16"), curves, progress)  # type: ignore[arg-type]
-    _fill(rows, settings, progress, force, live)
+    kinds: Any = dtype or ("float32", "bfloat16")
+    machine, most = shared_bench(device).machine, largest and largest * 1e6
+    rows = plan_rows(chosen, machine, implementation, only, limit, kinds, curves, progress, most)
+    _fill(rows, settings, progress, force, live, within, again)
 
 
-def _fill(rows: list[Any], settings: Any, progress: Any, force: bool = False, live: int | None = None) -> None:
+def _fill(
+    rows: list[Any],
+    settings: Any,
+    progress: Any,
+    force: bool = False,
+    live: int | None = None,
+    within: float = float("inf"),
+    again: int = 0,
+) -> None:
     """Measure what is missing, a line a row, and serve the rows where asked to."""
     from popcorn.bench import shared_bench
     from popcorn.bench.fill import cached_rows, fill
@@ -121,9 +136,13 @@ def _fill(rows: list[Any], settings: Any, progress: Any, force: bool = False, li
             typer.echo(f"rows at http://127.0.0.1:{stream.port}/events until this ends", err=True)
             for record in () if force else cached_rows(rows, store, shared_bench(settings.device).machine):
                 stream.send(record)
-        for record in fill(rows, store, settings, force, progress, typer.echo):
+        for record in fill(rows, store, settings, force, progress, typer.echo, within, again):
             if stream is not None:
                 stream.send(record)
             known = progress.known + progress.done + progress.pruned
             typer.echo(f"  {known} of {progress.planned}, {show_time(progress.eta_s)} to go", err=True)
-    typer.echo(f"{progress.done} measured, {progress.known} known before, {progress.pruned} beyond what failed", err=True)
+    told = [f"{progress.done} measured", f"{progress.known} known before", f"{progress.pruned} beyond what failed"]
+    told += [f"{progress.again} measured again"] * bool(progress.again)
+    told += [f"{progress.unfit} with controls that did not pass (--again 1 tries once more)"] * bool(progress.unfit)
+    told += [f"{progress.left} not begun: the time was up, and the same command goes on"] * bool(progress.left)
+    typer.echo(", ".join(told), err=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from popcorn.errors import MissingFile
+from popcorn.errors import BadRecord, MissingFile
 
 Tables = Annotated[
     list[Path] | None,
@@ -90,11 +90,30 @@ def export(
     to: Annotated[Path, typer.Argument(help="A .csv or .parquet file.")],
     op: Annotated[str | None, typer.Option(help="One op alone.")] = None,
     table: Tables = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Only what a release may hold (Parquet); what is left out is told by rule.")
+    ] = False,
 ) -> None:
     """Write the newest conclusive row of each case to a file. CSV leaves out texts and raw samples; Parquet has everything."""
     from popcorn.records.exporting import export as write
 
+    if release:
+        return _release(to, op, table)
     typer.echo(f"{write(_source(table), to, problem=op)} rows written to {to}")
+
+
+def _release(to: Path, op: str | None, table: list[Path] | None) -> None:
+    from popcorn.bench.checking import shippable
+    from popcorn.records.store import default_store
+    from popcorn.records.tables import write_table
+
+    if to.suffix != ".parquet":
+        raise BadRecord(f"{to.name} is no .parquet file; a release is one.")
+    records = [record for path in table or [default_store().folder] for record in _records(path) if op in (None, record.subject.problem)]
+    kept, out = shippable(records)
+    for rule, count in sorted(out.items()):
+        typer.echo(f"left out: {count} rows that break “{rule}”", err=True)
+    typer.echo(f"{write_table(kept, to)} rows written to {to}")
 
 
 def check(

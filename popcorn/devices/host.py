@@ -162,10 +162,12 @@ def find_ncu() -> str | None:
 
 def cache_folder() -> Path:
     """Where Popcorn keeps what it makes: POPCORN_CACHE_DIR, else the platform's cache folder. Not created here."""
+    chosen = os.environ.get("POPCORN_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
     from platformdirs import user_cache_path
 
-    chosen = os.environ.get("POPCORN_CACHE_DIR")
-    return Path(chosen) if chosen else user_cache_path("popcorn", appauthor=False)
+    return user_cache_path("popcorn", appauthor=False)
 
 
 def _output(command: list[str]) -> str | None:

@@ -45,6 +45,9 @@ class Snapshot:
     """GPU: clock of the multiprocessors now; None while it idles."""
     gpu_processes: frozenset[int] | None = None
     """GPU: ids of the processes that compute on it and exist under that id here."""
+    waiting: frozenset[int] = frozenset()
+    """GPU: those among them that belong to a Popcorn of this user. They work only in a device lane, which is one for the whole machine, so that they
+    wait while this one measures."""
     hidden_processes: int | None = None
     """GPU: how many more compute on it whose ids do not exist here: in a container, ours and others' alike."""
     load: float | None = None
@@ -123,7 +126,16 @@ def _foreign(snapshot: Snapshot, own: Collection[int]) -> int:
     """Processes on the GPU that cannot be ours. Hidden ones are ours as long as there are no more of them than of ours unseen."""
     seen = snapshot.gpu_processes or frozenset()
     unseen_own = len(frozenset(own) - seen)
-    return len(seen - frozenset(own)) + max(0, (snapshot.hidden_processes or 0) - unseen_own)
+    return len(seen - frozenset(own) - snapshot.waiting) + max(0, (snapshot.hidden_processes or 0) - unseen_own)
+
+
+def waits(pid: int, root: Path = ROOT) -> bool:
+    """Whether a process is a child of a Popcorn of this user: a fork of a zygote keeps its command line."""
+    try:
+        place = root / f"proc/{pid}"
+        return place.stat().st_uid == os.getuid() and b"popcorn.worker.zygote" in (place / "cmdline").read_bytes().split(b"\0")
+    except OSError:  # it ended meanwhile
+        return False
 
 
 def _grown(before: float | None, after: float | None) -> float | None:
@@ -146,6 +158,7 @@ def _gpu(machine: Machine) -> dict[str, Any]:
         "throttles": None if mask is None else frozenset(name for bit, name in THROTTLES.items() if mask & bit),
         "sm_clock_hz": None if idle else clock_hz(handle, "NVML_CLOCK_SM"),
         "gpu_processes": here,
+        "waiting": frozenset(pid for pid in here or () if waits(pid)),
         "hidden_processes": None if ids is None or here is None else len(set(ids) - here),
     }
 

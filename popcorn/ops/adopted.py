@@ -24,6 +24,9 @@ from popcorn.ops.traced import traced
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
 
+ALIGNED_BYTES = 16
+"""The widest load of a thread on a GPU; every allocation begins at a multiple, and so did every tensor that was judged."""
+
 
 @dataclass(frozen=True)
 class Takes:
@@ -158,10 +161,11 @@ def _python(path: Path, signature: Signature) -> Callable[..., Any]:
 
 
 def _flat(tensor: Tensor, spec: TensorSpec) -> Tensor:
-    """Leading sizes as one, contiguous: as it was judged."""
-    return (
-        tensor.reshape(-1, *tensor.shape[tensor.dim() - len(spec.sizes) + 1 :]).contiguous() if "..." in spec.sizes else tensor.contiguous()
-    )
+    """Leading sizes as one, contiguous and aligned: as it was judged. A view into a larger tensor may begin anywhere, and wide loads may not."""
+    led = tensor.reshape(-1, *tensor.shape[tensor.dim() - len(spec.sizes) + 1 :]) if "..." in spec.sizes else tensor
+    flat = led.contiguous()
+    # what torch.compile traces lies nowhere yet
+    return flat.clone() if not torch.compiler.is_compiling() and flat.data_ptr() % ALIGNED_BYTES else flat
 
 
 def _unflat(outputs: Sequence[Tensor], tensors: Sequence[Tensor], signature: Signature) -> Any:

@@ -6,7 +6,8 @@ from popcorn.errors import MissingTool
 from popcorn.ops.calls import ACCEPTED, Answer, Call, Rejected
 
 if TYPE_CHECKING:
-    from popcorn.ops.registry import Implementation, Op
+    from popcorn.ops.implementation import Implementation
+    from popcorn.ops.registry import Op
 
 
 NAME = "inductor"
@@ -14,7 +15,7 @@ NAME = "inductor"
 
 def compiled(op: "Op") -> "Implementation":
     """The reference as torch.compile makes it, compiled by the first call of each shape."""
-    from popcorn.ops.registry import Implementation, hash_text
+    from popcorn.ops.implementation import Implementation, hash_text
 
     made: list[Any] = []
 

@@ -35,11 +35,15 @@ class GpuKernel:
     """One op's launches."""
 
     run_forward: Forward
-    run_backward: Backward
+    run_backward: Backward | None
     outputs: Outputs
     takes_needed: bool = False
     """Whether the forward pass makes the gradients, and so is told which are needed as a third argument."""
-    differentiable: bool = True
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether there is a backward pass."""
+        return self.run_backward is not None
 
     def forward(self, tensors: Sequence[Tensor], scalars: Sequence[float]) -> tuple[Tensor, ...]:
         """New outputs."""
@@ -49,14 +53,15 @@ class GpuKernel:
 
     def backward(self, tensors: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor | None]:
         """Gradients of every floating input, each in memory of its own; what the forward pass kept is made again."""
+        assert self.run_backward is not None
         kept = self.run_forward(tensors, scalars)[1]
         made = self.run_backward(tensors, kept, cotangents, scalars, [t.is_floating_point() for t in tensors])
         seen: set[int] = set()
         for index, one in enumerate(made):
-            if one is not None and one.data_ptr() in seen:
+            if one is not None and one.untyped_storage().data_ptr() in seen:  # two sums in one buffer, say
                 made[index] = one.clone()
             elif one is not None:
-                seen.add(one.data_ptr())
+                seen.add(one.untyped_storage().data_ptr())
         return made
 
 
@@ -87,7 +92,7 @@ _transformed = torch._C._are_functorch_transforms_active
 def gpu(
     path: str,
     forward: Forward,
-    backward: Backward,
+    backward: Backward | None,
     outputs: Outputs,
     accepts: Accepts | None = None,
     takes_needed: bool = False,
@@ -95,13 +100,13 @@ def gpu(
 ) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
     """(call, accepts, source, operator for torch.compile): `call(tensors, scalars)` gives the output or a tuple of outputs.
 
-    path: the implementation's file. accepts: further conditions, asked after those that all share. parts: modules of Popcorn that it is made of,
-    beside those that all are.
+    path: the implementation's file. backward: None where there is none. accepts: further conditions, asked after those that all share. parts:
+    modules of Popcorn that it is made of, beside those that all are.
     """
     kernel = GpuKernel(forward, backward, outputs, takes_needed)
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
-        if _grad_enabled():
+        if backward and _grad_enabled():
             for tensor in tensors:
                 if tensor.requires_grad:
                     return (_Differentiable.apply if _transformed() else _apply_plainly)(kernel, scalars, *tensors)

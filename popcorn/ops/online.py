@@ -28,6 +28,20 @@ def largest_and_sum(row, width, BLOCK: tl.constexpr, LANES: tl.constexpr):
 
 
 @triton.jit
+def _together(m, total, n, other):
+    top = tl.maximum(m, n)
+    return top, total * tl.exp(m - top) + other * tl.exp(n - top)
+
+
+@triton.jit
+def largest_and_sum_of(v):
+    """The same of v (rows, groups, neighbours) for each row, where all of it is held at once: threads wait for one another once."""
+    top = tl.maximum(tl.max(v, 2), -3.3895314e38)
+    total = tl.sum(tl.exp(v - top[:, :, None]), 2)
+    return tl.reduce((top, total), 1, _together)
+
+
+@triton.jit
 def log_of(m, total):
     """log Σ exp from the largest value and the sum about it; +inf where that is the largest."""
     return tl.where(m == float("inf"), m, m + tl.log(total))

@@ -40,11 +40,11 @@ CUTS = {
 
 
 @functools.lru_cache(4096)
-def cut_of(m: int, n: int, device: int) -> Cut:
-    """The cut that is through first, counted in waves."""
+def cut_of(m: int, n: int, device: int, groups: int = 1) -> Cut:
+    """The cut that is through first, counted in waves; of `groups` products of that size."""
 
     def time(cut: Cut) -> float:
-        tiles = -(-m // cut.rows) * -(-n // cut.columns)
+        tiles = groups * -(-m // cut.rows) * -(-n // cut.columns)
         return -(-tiles // processors(device)) * cut.rows * cut.columns / CUTS[cut]
 
     return min(CUTS, key=time)
@@ -73,6 +73,20 @@ def _multiply(
         c.store([row, column], total.to(c.dtype))
 
 
+def reachable(t: Tensor) -> Tensor:
+    """As TMA reads it, last size dense: copied only where steps or address are no multiples of 16 bytes, or rows overlap."""
+    multiple, width = ALIGNED // t.element_size(), t.shape[-1]
+    steps = [step for size, step in zip(t.shape[:-1], t.stride(), strict=False) if size > 1]
+    fits = t.stride(-1) == 1 and t.data_ptr() % ALIGNED == 0 and all(step % multiple == 0 and step >= width for step in steps)
+    return t if fits else aligned(t)
+
+
+def described(t: Tensor, block: list[int]) -> TensorDescriptor:
+    """For TMA, in blocks; the step of a size of one, which may be anything, is made one that TMA takes."""
+    steps = [t.shape[-1] if size == 1 else step for size, step in zip(t.shape[:-1], t.stride(), strict=False)]
+    return TensorDescriptor(t, list(t.shape), [*steps, 1], block)
+
+
 def _operand(t: Tensor) -> tuple[Tensor, bool]:
     """(as TMA reads it, whether it is turned): copied only where neither way round will do. One of its sizes is a multiple of 8."""
     step = ALIGNED // t.element_size()
@@ -85,11 +99,6 @@ def _operand(t: Tensor) -> tuple[Tensor, bool]:
     return aligned(one), turned
 
 
-def _described(t: Tensor, block: list[int]) -> TensorDescriptor:
-    step = t.stride(0) if t.shape[0] > 1 else t.shape[1]  # of one row, a step may be anything
-    return TensorDescriptor(t, list(t.shape), [step, 1], block)
-
-
 def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a (M, K) · b (K, N) + bias (N) → (M, N), contiguous; K and N in multiples of 8, float16 or bfloat16."""
     (m, k), n = a.shape, b.shape[1]
@@ -98,9 +107,9 @@ def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     (left, a_turned), (right, b_turned) = _operand(a), _operand(b)
     out = a.new_empty((m, n))
     descriptors = (
-        _described(left, [cut.deep, cut.rows] if a_turned else [cut.rows, cut.deep]),
-        _described(right, [cut.columns, cut.deep] if b_turned else [cut.deep, cut.columns]),
-        _described(out, [cut.rows, cut.columns]),
+        described(left, [cut.deep, cut.rows] if a_turned else [cut.rows, cut.deep]),
+        described(right, [cut.columns, cut.deep] if b_turned else [cut.deep, cut.columns]),
+        described(out, [cut.rows, cut.columns]),
     )
     programs = min(processors(device), -(-m // cut.rows) * -(-n // cut.columns))
     constants = (a_turned, b_turned, bias is not None, *cut[:3])

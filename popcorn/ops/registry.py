@@ -1,4 +1,4 @@
-"""Op and Implementation: what the library offers under one name, and who carries it out. Imports without torch; calling needs it.
+"""Op: what the library offers under one name, its reference, who carries it out. Imports without torch; calling needs it.
 
     @op(x="... D", weight="D", out="... D")
     def scaled_tanh(x, weight):
@@ -13,20 +13,16 @@ and why, is told by `explain`. Ops that ship with Popcorn are folders of `ops/li
 `impl_<name>.py` for each implementation, found by its name.
 """
 
-import hashlib
 import importlib
-import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
 from popcorn.ops import loading
-from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
-from popcorn.ops.packages import PACKAGES, TOOLS, Package, missing, outside
+from popcorn.ops.calls import ACCEPTED, Accepts, Call, Rejected
+from popcorn.ops.implementation import Implementation, adopted_folder, hash_text, load, traceable
 from popcorn.ops.signature import Signature
 
 LIBRARY = Path(__file__).parent / "library"
@@ -41,28 +37,6 @@ class UnknownOp(PopcornError):
 
 
 _declared: dict[str, "Op"] = {}
-
-
-@dataclass(frozen=True)
-class Implementation:
-    """One way to carry out an op."""
-
-    name: str
-    """Who wrote it: torch, inductor, popcorn, triton, liger, …"""
-    language: str
-    """What it is written in: torch, cpp, triton, …"""
-    run: Callable[..., Any] | None
-    """Takes the op's arguments by place, scalars by name; None where it cannot be loaded here."""
-    accepts: Accepts
-    """Whether it takes a call."""
-    source: str
-    """Its text, as recorded."""
-    hash: str
-    """16 hex digits over everything that it is made of: records of another hash are of another implementation."""
-    traced: Callable[..., Any] | None = None
-    """The same as something that torch.compile can trace; None: `run` itself can be."""
-    multiples: Mapping[str, int] = field(default_factory=dict)
-    """Size → what it must be a multiple of: trials draw such sizes alone."""
 
 
 class Chooser(Protocol):
@@ -176,9 +150,9 @@ class Op:
         if not self._complete:
             assert self.folder is not None
             for path in sorted(self.folder.glob("impl_*.py")):
-                self._implementations[path.stem.removeprefix("impl_")] = _load(self, path)
+                self._implementations[path.stem.removeprefix("impl_")] = load(self.name, path)
             for path in sorted(adopted_folder(self.name).glob("impl_*.py")):
-                self._implementations.setdefault(path.stem.removeprefix("impl_"), _load(self, path, ours=False))
+                self._implementations.setdefault(path.stem.removeprefix("impl_"), load(self.name, path, ours=False))
             self._complete = True
         from popcorn.ops.compiled import compiled
 
@@ -214,7 +188,7 @@ class Op:
             raise UnknownOp(
                 f"{self.name}[{name!r}] cannot run here: {answer.reason if isinstance(answer, Rejected) else 'it did not load'}"
             )
-        return _traceable(found)
+        return traceable(found)
 
     # -- calls ---------------------------------------------------------------------------------------------------------------------
 
@@ -323,76 +297,3 @@ def _load_calling() -> Callable[..., Any]:
 
     _carry_out = carry_out
     return carry_out
-
-
-def hash_text(*texts: str) -> str:
-    """16 hex digits over texts, line ends and trailing spaces evened out."""
-    lines = "\n\0".join("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts)
-    return hashlib.sha256(lines.encode()).hexdigest()[:16]
-
-
-def adopted_folder(op: str) -> Path:
-    """Where implementations that this user adopted are: `$POPCORN_CACHE_DIR/implementations/<op>`."""
-    return cache_folder() / "implementations" / op
-
-
-def _import(owner: Op, path: Path, ours: bool) -> Any:
-    if ours:
-        return importlib.import_module(f"popcorn.ops.library.{owner.name}.{path.stem}")
-    spec = importlib.util.spec_from_file_location(f"popcorn_adopted_{owner.name}_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _load(owner: Op, path: Path, ours: bool = True) -> Implementation:
-    """An implementation from its file; one whose package is missing says so when it is asked. `ours`: it ships with Popcorn."""
-    name = path.stem.removeprefix("impl_")
-    source = path.read_text(encoding="utf-8")
-    package = PACKAGES.get(name) if ours else None
-    module: Any = None
-    refusal = outside(package) if package else None
-    try:
-        if refusal is None:
-            module = _import(owner, path, ours)
-    except Exception as error:
-        # a file of the user's that does not load costs its own implementation and nothing else, and so does a package of other people
-        # a name that ours lacks is a slip in the file; what is not installed is a refusal
-        if ours and package is None and (not isinstance(error, ImportError) or (error.name or "").startswith("popcorn")):
-            raise
-        refusal = Rejected(f"{path.name} does not load: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
-        if ours:
-            lacking = (getattr(error, "name", None) or name).partition(".")[0]
-            refusal = missing(package or TOOLS.get(name, Package(lacking, "", f"pip install {lacking}")), error)
-    if refusal is not None:
-        answer: Answer = refusal
-        return Implementation(name, name, None, lambda call: answer, source, hash_text(source))
-    text = getattr(module, "SOURCE", source)
-    language = getattr(module, "LANGUAGE", "torch")
-    return Implementation(
-        name,
-        language,
-        module.run,
-        module.accepts,
-        text,
-        hash_text(source, text),
-        getattr(module, "traced", None),
-        getattr(module, "MULTIPLES", {}),
-    )
-
-
-def _traceable(one: Implementation) -> Callable[..., Any]:
-    """What runs in eager mode and under torch.compile alike."""
-    run, traced = one.run, one.traced
-    assert run is not None
-    if traced is None:
-        return run
-    import torch
-
-    def either(*args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling():
-            return traced(*args, **kwargs)
-        return run(*args, **kwargs)
-
-    return either

@@ -69,7 +69,7 @@ def traced(name: str, signature: Signature, kernel: Kernel) -> Callable[..., Any
 
     def differentiate(ctx: Any, *cotangents: Tensor) -> tuple[Any, ...]:
         given = ctx.saved_tensors
-        made = iter(backward(list(given), list(cotangents), ctx.scalars))
+        made = iter(backward(list(given), [one for one in cotangents if one is not None], ctx.scalars))
         return (*[next(made) if one.is_floating_point() else None for one in given], *[None for _ in ctx.scalars])
 
     operator.register_autograd(differentiate, setup_context=keep)

@@ -20,8 +20,9 @@ from popcorn.cases import general, plan_cases, sample
 from popcorn.dispatch import CHOOSER
 from popcorn.errors import BadSearch
 from popcorn.evaluate import evaluate
+from popcorn.ops.implementation import adopted_folder
 from popcorn.ops.judged import problem_of
-from popcorn.ops.registry import Op, adopted_folder, find_op, list_ops
+from popcorn.ops.registry import Op, find_op, list_ops
 from popcorn.records.store import Store
 from popcorn.schema.case import Case
 from popcorn.schema.record import Record

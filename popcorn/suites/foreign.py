@@ -32,6 +32,7 @@ OWN_DRAWS = 8
 MEMORY_SHARE = 0.15
 """Share of the free memory that a foreign file's inputs may take on a machine without GPU: a copy, a truth in float64 and outputs come on top."""
 
+_PLAIN = (bool, int, float, str, type(None))
 _COLLECTIVES = "kernelbench.distributed_collectives"
 ALONE = "it is written for several processes and runs here in one, where nothing is communicated; `popcorn ranks` judges problems that communicate"
 
@@ -88,6 +89,7 @@ def _positional(made: Any, target: Callable[..., Any], what: str) -> Any:
     if not isinstance(given, dict) or (named and not set(given) <= {one.name for one in parameters}):
         return made
     places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    given = _by_place(given, parameters, what)
     unknown = set(given) - {one.name for one in places[len(first) :]}
     if unknown:
         raise BadProblem(
@@ -98,6 +100,22 @@ def _positional(made: Any, target: Callable[..., Any], what: str) -> Any:
     if lacking:
         raise BadProblem(f"{what} gives no `{lacking[0]}`; expected a value for every argument before the last that it names")
     return [*first, *(given.get(one.name, one.default) for one in places[len(first) : last + 1])]
+
+
+def _by_place(given: Mapping[str, Any], parameters: list[inspect.Parameter], what: str) -> dict[str, Any]:
+    """The named values without those of arguments that can be given by name only and are given their default: kernels are called by place."""
+    left = dict(given)
+    for one in parameters:
+        if one.kind is one.KEYWORD_ONLY and one.name in given:
+            value = left.pop(one.name)
+            same = type(value) is type(one.default) and isinstance(value, _PLAIN) and value == one.default
+            if not same:
+                usual = "it has no default" if one.default is one.empty else f"its default is {str(one.default)[:40]}"
+                raise BadProblem(
+                    f"{what} gives `{one.name}`, which can be given by name only, and kernels are called by place ({usual}): "
+                    f"take the `*` out before it, or make {str(value)[:40] if isinstance(value, _PLAIN) else 'the value'} its default"
+                )
+    return left
 
 
 def _find_dims(problem: Problem, foreign: Foreign, draws: ForeignInputs) -> Foreign:

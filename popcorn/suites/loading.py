@@ -176,7 +176,19 @@ def _model(module: Any, problem: Problem) -> type[torch.nn.Module]:
     model = module.Model
     if not (isinstance(model, type) and issubclass(model, torch.nn.Module)):
         raise BadProblem(f"{problem.id}: Model is {type(model).__name__}; expected a class that extends torch.nn.Module")
+    _refuse_names_only(problem, model)
     return model
+
+
+def _refuse_names_only(problem: Problem, model: type[torch.nn.Module]) -> None:
+    """An argument that must be given by name could never be given: inputs and constructor's arguments are passed by place."""
+    for function in ("__init__", "forward"):
+        for one in inspect.signature(getattr(model, function)).parameters.values():
+            if one.kind is one.KEYWORD_ONLY and one.default is one.empty:
+                raise BadProblem(
+                    f"{problem.id}: Model.{function} takes `{one.name}` by name only and without a default, and arguments are passed by place; "
+                    "take the `*` out before it, or give it a default"
+                )
 
 
 def _refuse_unknown_parameters(problem: Problem, name: str, function: Callable[..., Any] | None, dims: Mapping[str, Dim]) -> None:

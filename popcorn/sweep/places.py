@@ -71,7 +71,10 @@ def reason_of(machine: Machine) -> str | None:
     """Why a GPU should not be measured on now: its driver's reasons for lower clocks, or processes that are not ours."""
     seen = look(machine)
     ours = {os.getpid(), *(one.pid for one in psutil.Process().children(recursive=True))}
-    alone = Snapshot(seen.time_s, seen.throttles, None, seen.gpu_processes, seen.hidden_processes)
+    # what a processor does, and the clock of a GPU that nobody uses yet, is no reason to wait
+    alone = Snapshot(
+        time_s=seen.time_s, throttles=seen.throttles, gpu_processes=seen.gpu_processes, waiting=seen.waiting, hidden_processes=seen.hidden_processes
+    )  # fmt: skip
     found = compare(alone, alone, ours)
     return None if found.fit is not False else "; ".join(found.reasons)
 

@@ -46,10 +46,10 @@ class Bench:
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
         self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
-        self.spares = Spares(self._make_spare, most_spares(self.machine.memory_bytes)) if self.cuda else None
-        self.keeps = self.cuda
-        """Whether trusted processes serve more than one evaluation: on a CPU a fork costs nothing."""
-        most = most_kept(self.machine.memory_bytes) if self.cuda else 0
+        self.keeps = self.cuda and os.environ.get("POPCORN_WARM") != "0"
+        """Whether processes wait for the next evaluation, and trusted ones serve more than one: on a CPU a fork costs nothing."""
+        self.spares = Spares(self._make_spare, most_spares(self.machine.memory_bytes)) if self.keeps else None
+        most = most_kept(self.machine.memory_bytes) if self.keeps else 0
         self.kept = {role: Kept(min(most, count), self._lives) for role, count in (("oracle", 1), ("reference", most))}
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(

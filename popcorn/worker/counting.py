@@ -23,7 +23,7 @@ from popcorn.worker.launch import Launch
 from popcorn.worker.session import Refused, Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
-_BURST_S = 0.5
+_BURST_S = 0.8
 _WATCHED_BURST_S = 1.2
 """Where the driver's account of the device is asked about it: a sample every sixth of a second, and the first do not count."""
 FAST_ALGORITHMS = 4.0

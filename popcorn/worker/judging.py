@@ -42,7 +42,7 @@ def open_oracle(session: Session) -> None:
     """Start the oracle and let it read the problem."""
     for kept in session.bench.kept.values():
         session.between.let_go(*kept.begin(session._kept_as))
-    session.oracle = session.start_oracle()
+    session.oracle, _ = session.start_trusted("oracle")
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
     session.opened = session.ask(
         session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}

@@ -93,7 +93,8 @@ class Session:
         self.remarks: dict[str, None] = {}
         self.opened: dict[str, Any] = {}
         self.between = Between()
-        self._kept_as = (problem_hash, self.size)
+        # the whole problem: an op has one hash in all its cases, and another text in each
+        self._kept_as = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
         self._trusted: dict[int, str] = {}
         """Roles of those that the next evaluation may use, by process id."""
         self._served: set[int] = set()
@@ -187,16 +188,12 @@ class Session:
         """A child with the reference loaded, which this evaluation has not met: fresh, or kept from the last evaluation of this problem."""
         if compile:
             self.bench.nursery.learn_compiling()
-        child, fresh = self._start_trusted("reference", may_be_kept=not compile)
+        child, fresh = self.start_trusted("reference", may_be_kept=not compile)
         if fresh:
             self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
         return child
 
-    def start_oracle(self) -> Child:
-        """The oracle of this evaluation, fresh or kept like a reference."""
-        return self._start_trusted("oracle")[0]
-
-    def _start_trusted(self, role: str, may_be_kept: bool = True) -> tuple[Child, bool]:
+    def start_trusted(self, role: str, may_be_kept: bool = True) -> tuple[Child, bool]:
         """A child that no candidate was ever in, and whether it is fresh."""
         kept = self.bench.kept[role].take(self._kept_as, self._trusted) if may_be_kept else None
         if kept is not None:
@@ -376,13 +373,16 @@ class Session:
         for _ in range(references):
             self.between.bring("reference", start)
 
-    def close(self) -> None:
-        """End every child of this evaluation and remove its files."""
+    def leave(self) -> None:
+        """End every child of this evaluation. In the device lane still: whoever is next there finds nobody on the way out, and those that are kept."""
         for _ in range(2):  # once more for who was on the way in
             with contextlib.suppress(Exception):
                 self.end(*self._children)
+
+    def close(self) -> None:
+        """End whoever is left and remove this evaluation's files."""
+        self.leave()
         self.between.close()
-        self.bench.stock()
         for folder in self._folders:
             remove_tree(folder)
         self._folders.clear()

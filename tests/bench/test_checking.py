@@ -1,6 +1,6 @@
 """What keeps a store from shipping."""
 
-from popcorn.bench.checking import check, counted
+from popcorn.bench.checking import check, counted, shippable
 from tests.test_dispatch import row
 
 
@@ -49,3 +49,32 @@ def test_two_records_under_one_id_are_found_without_a_release():
     one = row("popcorn", 2.0)
     assert counted(check([one, one])) == {}
     assert counted(check([one, row("inductor", 2.0).model_copy(update={"id": one.id})])) == {"one id, one record": 1}
+
+
+def test_of_a_noisy_store_ships_what_a_check_of_the_release_passes():
+    winner, noisy = fit(row("popcorn", 3.0)), row("inductor", 1.5)
+    timing = noisy.measurement.timing
+    control = timing.control.model_copy(update={"fit": False, "reason": "noisy"})
+    noisy = noisy.model_copy(
+        update={"measurement": noisy.measurement.model_copy(update={"timing": timing.model_copy(update={"control": control})})}
+    )
+    stale = fit(row("popcorn", 2.0, hash="0" * 16))
+    kept, out = shippable([noisy, winner, stale])
+    assert kept == [winner] and dict(out) == {"controls passed": 1, "no stale fingerprints": 1}
+    assert check(kept, release=True) == []
+
+
+def test_what_was_measured_again_ships_as_it_is_now():
+    early, late = fit(row("popcorn", 3.0)), fit(row("popcorn", 2.0))
+    late = late.model_copy(update={"id": "f" * 16, "provenance": late.provenance.model_copy(update={"made": "2999-01-01T00:00:00+00:00"})})
+    assert shippable([late, early])[0] == [late]
+
+
+def test_rows_that_show_an_implementation_wrong_ship_and_what_it_would_win_does_not():
+    winner, wrong, second = (
+        fit(row("popcorn", 3.0)),
+        row("popcorn", outcome="wrong_values", dims={"R": 1, "D": 8}),
+        fit(row("inductor", 1.2)),
+    )
+    kept, out = shippable([winner, wrong, second])
+    assert {one.id for one in kept} == {wrong.id, second.id} and dict(out) == {"every choice validated": 1}

@@ -22,7 +22,9 @@ from popcorn.errors import PopcornError
 from popcorn.ops.registry import find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Case
+from popcorn.schema.measurement import Measurement
 from popcorn.site.live import follow
+from tests.test_dispatch import row as made_row
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [
@@ -174,3 +176,76 @@ def test_a_torn_sentinel_counts_as_none(tmp_path):
     assert Sentinel(tmp_path / "fill.json").left is None
     (tmp_path / "fill.json").write_text(json.dumps({"key": ["a"], "runs": 2}))
     assert Sentinel(tmp_path / "fill.json").crashed(("a",))
+
+
+@pytest.fixture
+def measured(tmp_path, bench, monkeypatch):
+    """Rows asked, as (case, budget); the answer to each is popped from `fits`: True, False, or an outcome."""
+    asked, fits = [], []
+    store = Store(tmp_path / "records")
+
+    def fake_measure(op, implementation, case, settings, into):
+        asked.append((case.dims["R"], settings.budget_s))
+        record, answer = made_row(implementation, dims=case.dims), fits.pop(0) if fits else True
+        timing = record.measurement.timing
+        control = timing.control.model_copy(update={"fit": answer is True, "reason": None if answer is True else "noisy"})
+        measurement = record.measurement.model_copy(update={"timing": timing.model_copy(update={"control": control})})
+        made = record.provenance.model_copy(update={"made": f"2026-11-30T00:00:{len(asked):02}"})
+        update = {"id": f"{len(asked):016x}", "measurement": measurement, "provenance": made, "machine": bench.machine}
+        record = record.model_copy(update=update)
+        if isinstance(answer, str):
+            verdict = record.verdict.model_copy(update={"outcome": answer, "reason": "by the clock"})
+            record = record.model_copy(update={"verdict": verdict, "measurement": Measurement()})
+        into.append(record)
+        return record
+
+    monkeypatch.setattr(filling, "shared_bench", lambda device: bench)
+    monkeypatch.setattr(filling, "measure", fake_measure)
+    rows = [Row(find_op("swiglu"), "popcorn", Planned(Case(dims={"R": r, "D": 8}), "production", float(r))) for r in (8, 16, 32)]
+    return asked, fits, store, rows
+
+
+def test_rows_whose_controls_did_not_pass_are_measured_again_at_the_end_with_twice_the_time(measured):
+    asked, fits, store, rows = measured
+    fits += [False, True, "cheated", True, False]
+    progress = Progress()
+    list(fill(rows, store, Settings("cpu", budget_s=1.0), progress=progress, again=1))
+    assert asked == [(8, 1.0), (16, 1.0), (32, 1.0), (8, 2.0), (32, 2.0)]
+    assert (progress.done, progress.again, progress.unfit, progress.left) == (3, 2, 1, 0)
+    list(fill(rows, store, Settings("cpu", budget_s=1.0), again=2))
+    assert asked[5:] == [(32, 2.0)], "in a later run only what is still in doubt, and only as often as it takes"
+    list(fill(rows, store, Settings("cpu", budget_s=1.0), again=2))
+    assert len(asked) == 6
+
+
+def test_without_asking_for_it_no_row_is_measured_twice(measured):
+    asked, fits, store, rows = measured
+    fits += [False, False, False]
+    progress = Progress()
+    list(fill(rows, store, Settings("cpu"), progress=progress))
+    list(fill(rows, store, Settings("cpu")))
+    assert len(asked) == 3 and progress.unfit == 3
+
+
+def test_no_row_is_begun_when_the_time_is_up_and_a_later_run_goes_on(measured):
+    asked, _, store, rows = measured
+    progress = Progress()
+    assert list(fill(rows, store, Settings("cpu"), progress=progress, within_s=0.0)) == []
+    assert (progress.done, progress.left) == (0, 3)
+    assert len(list(fill(rows, store, Settings("cpu"), within_s=3600))) == 3 and len(asked) == 3
+
+
+def test_ops_take_turns_and_half_of_the_cases_have_gradients():
+    machine, ops = probe("cpu"), [find_op("rms_norm"), find_op("softmax")]
+    rows = plan_rows(ops, machine, ["popcorn"], limit=4, precisions=("float32",), curves_only=True)
+    assert [row.op.name for row in rows] == ["rms_norm", "softmax"] * 4
+    for op in ("rms_norm", "softmax"):
+        own = [row.planned for row in rows if row.op.name == op]
+        assert sorted(one.case.gradient for one in own) == ["grad", "grad", "none", "none"]
+        assert [one.cost for one in own] == sorted(one.cost for one in own)
+
+
+def test_cases_beyond_the_largest_are_left_out():
+    op = find_op("rms_norm")
+    rows = plan_rows([op], probe("cpu"), ["popcorn"], precisions=("float32",), largest_bytes=1e6)
+    assert rows and all(op.min_bytes(row.planned.case.dims, 4) <= 1e6 for row in rows)

@@ -8,7 +8,7 @@ import pytest
 
 from popcorn.devices.probe import probe
 from popcorn.measure.fake import FakeClock, FakeDevice
-from popcorn.measure.steadiness import Snapshot, compare, look, watch
+from popcorn.measure.steadiness import Snapshot, compare, look, waits, watch
 
 QUIET = Snapshot(
     0.0, throttles=frozenset(), sm_clock_hz=1.98e9, gpu_processes=frozenset({7}), load=1, cores=2, throttled_s=5.0, steal_s=3.0
@@ -37,6 +37,21 @@ def test_a_quiet_run_is_fit():
 def test_each_disturbance_makes_the_run_unfit_and_is_named(changes, word):
     steadiness = compare(QUIET, after(**changes), own={7})
     assert steadiness.fit is False and len(steadiness.reasons) == 1 and word in steadiness.reasons[0]
+
+
+def test_who_waits_for_a_device_lane_disturbs_nobody():
+    others = {"gpu_processes": frozenset({7, 8, 9})}
+    assert compare(QUIET, after(**others, waiting=frozenset({8, 9})), {7}).fit is True
+    found = compare(QUIET, after(**others, waiting=frozenset({8})), {7})
+    assert found.fit is False and found.reasons == ("1 other process(es) compute on the GPU",)
+    assert compare(QUIET, after(**others, waiting=frozenset({8, 9}), hidden_processes=1), {7}).fit is False
+
+
+def test_a_child_of_a_zygote_waits_and_nobody_else_does(bench):
+    with bench.nursery.fork() as child:
+        assert waits(child.pid)
+        pid = child.pid
+    assert not waits(pid) and not waits(os.getpid()) and not waits(1)
 
 
 def test_hidden_processes_of_a_container_are_ours_until_there_are_too_many():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from popcorn.ops import packages, registry
+from popcorn.ops import implementation, packages
 from popcorn.ops.borrowed import aligned
 from popcorn.ops.calls import Call, Rejected
 from popcorn.ops.packages import PACKAGES, Package, missing, outside
@@ -149,8 +149,8 @@ def test_a_package_that_is_not_here_or_breaks_is_a_refusal_and_costs_its_own_imp
         def fail(*given, error=error):
             raise error
 
-        monkeypatch.setattr(registry, "_import", fail)
-        one = registry._load(op, path)
+        monkeypatch.setattr(implementation, "_import", fail)
+        one = implementation.load(op.name, path)
         assert one.run is None
         assert one.accepts(Call({}, "float32", "cpu")).reason.startswith(words)
 

@@ -22,6 +22,9 @@ SIZES |= {size: 6 for op in list_ops() for size in find_op(op).signature.dims if
 PAIRS = [(op, name) for op in list_ops() for name in find_op(op).implementations if name not in (REFERENCE, "inductor")]
 """Inductor is torch.compile of the reference; the worker's trials judge it where it is measured."""
 
+ATTENTION = ("attn", "attn_varlen")
+"""Gradients of kernels that never write the scores come from the rounded output, so in half precision they carry its error beside their own."""
+
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
@@ -52,7 +55,8 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Equal to the last bit, signs of zeros and nans too."""
-    return torch.equal(*(t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b)))
+    # a single element can be contiguous and have any stride: a copy has 1
+    return torch.equal(*(t.reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8) for t in (a, b)))
 
 
 def run(function: Callable[..., Any], tensors: list[torch.Tensor], stride_0: bool = False, gradients: bool = True) -> list[torch.Tensor]:
@@ -101,7 +105,8 @@ def check(op_name: str, name: str, device: str, dtype: torch.dtype, sizes: dict[
             assert torch.equal(mine, true), f"output {index}"
             continue
         scale = true.square().mean().sqrt().item() or 1.0
-        error, allowed = (mine.double() - true).abs().max().item(), 2 * (theirs.double() - true).abs().max().item()
+        error, own = (mine.double() - true).abs().max().item(), (theirs.double() - true).abs().max().item()
+        allowed = (3 if op_name in ATTENTION else 2) * own
         assert error <= max(allowed, floor * max(scale, true.abs().max().item())), f"output {index}"
 
 

@@ -11,6 +11,14 @@ WITH_TRITON = [name for name in list_ops() if "triton" in find_op(name).implemen
 LONG = {"R": 3, "D": 40_000, "V": 40_000}
 
 
+def on_the_gpu(name: str, sizes: dict[str, int]) -> list[torch.Tensor]:
+    """Inputs that the implementation takes: in float32 where it may be, sizes rounded up to its multiples."""
+    op, one = find_op(name), find_op(name).implementations["triton"]
+    multiples = [one.multiples.get(d, 1) for d in op.signature.dims]
+    made = [t.cuda() for t in op.make_inputs({d: -(-sizes[d] // m) * m for d, m in zip(op.signature.dims, multiples, strict=True)})]
+    return made if one.accepts(op.call_of(*made)) else [t.bfloat16() if t.is_floating_point() else t for t in made]
+
+
 @pytest.mark.parametrize("name", WITH_TRITON)
 def test_a_call_on_a_cpu_is_refused_with_a_reason(name):
     answer = find_op(name).implementations["triton"].accepts(Call(dict.fromkeys(find_op(name).signature.dims, 8), "float32", "cpu"))
@@ -19,7 +27,7 @@ def test_a_call_on_a_cpu_is_refused_with_a_reason(name):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("name", ["softmax", "logsumexp", "cross_entropy", "kl_div"])
+@pytest.mark.parametrize("name", ["softmax", "logsumexp", "cross_entropy", "kl_div", "jsd", "selective_log_softmax"])
 def test_rows_longer_than_registers_hold(name, dtype):
     check(name, "triton", "cuda", dtype, {**SIZES, **LONG}, "contiguous")
 
@@ -51,8 +59,8 @@ def test_rows_left_out_count_nowhere_in_the_last_layer():
 @pytest.mark.parametrize("name", [name for name in WITH_TRITON if name != "linear_cross_entropy"])
 def test_the_same_bits_twice(name):
     op = find_op(name)
-    made = [t.cuda() for t in op.make_inputs({d: {**SIZES, "R": 1000, "D": 1024}[d] for d in op.signature.dims})]
-    first, second = run(op["triton"], made), run(op["triton"], made)
+    made = on_the_gpu(name, {**SIZES, "R": 1000, "D": 1024})
+    first, second = (run(op["triton"], made, gradients=op.differentiable) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
@@ -60,11 +68,12 @@ def test_the_same_bits_twice(name):
 @pytest.mark.parametrize("name", WITH_TRITON)
 def test_a_named_implementation_is_traced_whole_with_its_gradients(name):
     op = find_op(name)
-    made = [t.cuda() for t in op.make_inputs({d: SIZES[d] for d in op.signature.dims})]
+    made = on_the_gpu(name, SIZES)
     mine = op["triton"]
     torch._dynamo.reset()
     compiled = torch.compile(lambda *args: mine(*args), fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(run(compiled, made), run(mine, made), rtol=1e-5, atol=1e-6)
+    traced, plain = (run(one, made, gradients=op.differentiable) for one in (compiled, mine))
+    torch.testing.assert_close(traced, plain, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.gpu
@@ -83,3 +92,50 @@ def test_addresses_that_are_no_multiple_of_16_bytes_are_read_right_after_ones_th
     for start in (0, 1, 0, 4):
         gate, up = (torch.randn(64 * 256 + 8, device="cuda").bfloat16()[start : start + 64 * 256].view(64, 256) for _ in range(2))
         torch.testing.assert_close(op["triton"](gate, up), op.reference(gate, up), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dims", [{"R": 130, "K": 136, "N": 264}, {"R": 1, "K": 64, "N": 8}, {"R": 4096, "K": 1024, "N": 1000}], ids=str)
+@pytest.mark.parametrize("name", ["matmul", "addmm"])
+def test_products_of_any_number_of_rows_lie_either_way_round(name, dims):
+    for layout in ("contiguous", "transposed"):
+        check(name, "triton", "cuda", torch.bfloat16, {**SIZES, **dims}, layout)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dims", [{"M": 300, "K": 136, "E": 3, "N": 264}, {"M": 1000, "K": 64, "E": 9, "N": 8}, {"M": 1, "E": 1}], ids=str)
+def test_groups_of_any_size_are_multiplied(dims):
+    for layout in ("contiguous", "transposed"):
+        check("grouped_matmul", "triton", "cuda", torch.bfloat16, {**SIZES, **dims}, layout)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("dims", [(2, 4, 1, 129, 64), (1, 4, 4, 513, 128), (1, 2, 1, 1, 64), (1, 8, 2, 1024, 128)], ids=str)
+def test_attention_of_any_length_with_heads_after_positions(dims, causal):
+    batches, heads, sharing, times, wide = dims
+    op = find_op("attn")
+    torch.manual_seed(1)
+    made = [torch.randn(batches, times, n, wide, device="cuda").bfloat16().transpose(1, 2) for n in (heads, sharing, sharing)]
+    sides = [
+        run(lambda *t, f=f: f(*t, causal=causal), given) for f, given in ((op["triton"], made), (op.reference, [t.double() for t in made]))
+    ]
+    for mine, true in zip(*sides, strict=True):
+        assert (mine.double() - true).abs().max() <= 0.02 * true.abs().max() + 1e-6, "a single key has no gradient"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("places", [7, 300, 4096, 20_000])
+def test_groups_of_any_size_are_normed(places):
+    check("group_norm", "triton", "cuda", torch.float32, {**SIZES, "C": 96, "S": places}, "contiguous")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_experts_are_chosen_as_torch_sorts(k):
+    op = find_op("top_k_router")
+    logits = torch.randn(50, 13, device="cuda")
+    logits[0], logits[1, 3:], logits[2, 5], logits[3] = -torch.inf, -torch.inf, torch.nan, 1.0
+    (weights, experts), (wanted, those) = op["triton"](logits, k=k), op.reference(logits, k=k)
+    assert torch.equal(experts, those)
+    torch.testing.assert_close(weights, wanted, equal_nan=True)

@@ -10,7 +10,8 @@ import pytest
 from popcorn.bench.asking import call_of
 from popcorn.dispatch import Measured
 from popcorn.errors import BadSearch
-from popcorn.ops.registry import adopted_folder, find_op
+from popcorn.ops.implementation import adopted_folder
+from popcorn.ops.registry import find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Case
 from popcorn.schema.measurement import Interval
@@ -18,6 +19,7 @@ from popcorn.search.assumptions import find_assumptions
 from popcorn.search.implementing import implementation_name, text_hash, write_implementation
 from popcorn.search.program import Judged
 from popcorn.search.winners import Winner
+from tests.ops.test_every_implementation import LAYOUTS
 
 ROOT = Path(__file__).parents[2]
 SOFTMAX = (ROOT / "popcorn" / "agents" / "providers" / "kernels" / "original_L1_23" / "3.c").read_text()
@@ -92,6 +94,7 @@ from popcorn.bench.asking import Settings
 from popcorn.records.store import default_store
 from popcorn.search.adopt import adopt
 from popcorn.search.winners import Winner
+from tests.ops.test_every_implementation import LAYOUTS
 from popcorn.cases import Plan
 from popcorn.ops.registry import find_op
 
@@ -176,3 +179,45 @@ def test_an_adopted_file_is_written_once(tmp_path):
     assert files[0].read_text() == SOFTMAX and "MULTIPLES = {'D': 8}" in files[1].read_text()
     with pytest.raises(BadSearch, match="--name"):
         write_implementation(tmp_path, "softmax", "evolve_x", WINNER, found, "cpu")
+
+
+@pytest.fixture(scope="module")
+def softmax_of_c(tmp_path_factory):
+    import os
+
+    from popcorn.ops.adopted import Takes
+    from popcorn.ops.adopted import adopted as call_file
+
+    place = tmp_path_factory.mktemp("adopted")
+    before = os.environ.get("POPCORN_CACHE_DIR")
+    os.environ["POPCORN_CACHE_DIR"] = str(place)
+    (place / "impl_mine.c").write_text(SOFTMAX)
+    run, accepts, _, _ = call_file("softmax", place / "impl_mine.c", "c", Takes("cpu", ("float32",)))
+    assert accepts(call_of(case(), "cpu"))
+    yield run
+    os.environ.pop("POPCORN_CACHE_DIR") if before is None else os.environ.update(POPCORN_CACHE_DIR=before)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_adopted_kernel_takes_every_layout_though_it_was_judged_on_aligned_contiguous_tensors(softmax_of_c, layout):
+    import torch
+
+    for shape in ((6, 33), (2, 3, 64), (1, 1), (5, 1)):
+        x = LAYOUTS[layout](torch.randn(shape, generator=torch.Generator().manual_seed(3)))
+        torch.testing.assert_close(softmax_of_c(x), torch.softmax(x, -1))
+
+
+def test_an_adopted_kernel_is_handed_tensors_that_begin_where_wide_loads_may():
+    import torch
+
+    from popcorn.ops.adopted import ALIGNED_BYTES, _flat
+
+    (spec,) = find_op("softmax").signature.inputs
+    room = torch.arange(67.0, requires_grad=True)
+    views = [room[start : start + 64].view(8, 8) for start in range(4)]
+    for view in views:
+        flat = _flat(view, spec)
+        assert flat.data_ptr() % ALIGNED_BYTES == 0 and torch.equal(flat, view)
+    assert _flat(views[0], spec).data_ptr() == views[0].data_ptr(), "what is aligned is not copied"
+    (gradient,) = torch.autograd.grad(_flat(views[3], spec).sum(), room)
+    assert gradient.sum() == 64

@@ -254,3 +254,34 @@ def test_the_places_of_dispatched_tokens_are_a_permutation(tmp_path: Path) -> No
     one = opened(tmp_path, graph_file("moe_dispatch_inputs(128, 32, 6)", "return given[0]"))
     _, expert, place, offsets = one.inputs(one.draw_dims(2, True))
     assert torch.equal((offsets[expert.long()] + place).sort().values, torch.arange(expert.numel(), dtype=torch.int32))
+
+
+def by_name_only(given: str, signature: str = "self, x, *, scale=2.0", body: str = "x * scale") -> str:
+    return HEAD + (
+        f"class Model(nn.Module):\n    def forward({signature}):\n        return {body}\n\n"
+        f"def get_inputs():\n    return {given}\n{NO_ARGUMENTS}"
+    )
+
+
+@pytest.mark.parametrize(
+    "given", ["[torch.ones(3)]", "{'x': torch.ones(3)}", "{'x': torch.ones(3), 'scale': 2.0}", "[[torch.ones(3)], {'scale': 2.0}]"]
+)
+def test_an_argument_by_name_only_has_its_default(tmp_path: Path, given: str) -> None:
+    loaded = opened(tmp_path, by_name_only(given))
+    (x,) = loaded.inputs({})
+    assert torch.equal(loaded.Model()(x), 2.0 * torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (by_name_only("{'x': torch.ones(3), 'scale': 3.0}"), "by place.*its default is 2.0.*make 3.0 its default"),
+        (by_name_only("{'x': torch.ones(3), 'scale': torch.ones(3)}"), "make the value its default"),
+        (by_name_only("{'x': torch.ones(3), 'scale': True}", "self, x, *, scale=1"), "make True its default"),
+        (by_name_only("[torch.ones(3)]", "self, x, *, scale"), "takes `scale` by name only and without a default"),
+        (by_name_only("[torch.ones(3)]") .replace("class Model(nn.Module):\n", "class Model(nn.Module):\n    def __init__(self, *, width):\n        super().__init__()\n\n"), "Model.__init__ takes `width` by name only"),
+    ],
+)  # fmt: skip
+def test_an_argument_by_name_only_that_would_need_a_value_is_refused_in_a_sentence(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(BadProblem, match=reason):
+        opened(tmp_path, text).inputs({})

@@ -1,6 +1,8 @@
 """A session's trusted processes: on a GPU the next evaluation of the problem has them again. Here a CPU's do what a GPU's would."""
 
+from popcorn.bench.asking import Settings, case_of, request_for
 from popcorn.evaluate import evaluate
+from popcorn.ops.registry import find_op
 from popcorn.records.store import Store
 from popcorn.suites.problems import find_problem
 from popcorn.worker.bench import Bench
@@ -13,14 +15,14 @@ SOFTMAX = "import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(sel
 
 def test_references_serve_the_next_evaluation_of_their_problem_and_each_comparison_meets_many(tmp_path, monkeypatch):
     started: list[tuple[str, int, bool]] = []
-    real = Session._start_trusted
+    real = Session.start_trusted
 
     def noted(self, role, may_be_kept=True):
         child, fresh = real(self, role, may_be_kept)
         started.append((role, child.pid, fresh))
         return child, fresh
 
-    monkeypatch.setattr(Session, "_start_trusted", noted)
+    monkeypatch.setattr(Session, "start_trusted", noted)
     monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
     store = Store(tmp_path / "records")
     problem = find_problem("original/L1/23")
@@ -46,3 +48,17 @@ def test_references_serve_the_next_evaluation_of_their_problem_and_each_comparis
         second = [(pid, fresh) for role, pid, fresh in started if role == "reference"]
         assert len({pid for pid, _ in second}) == len(second) and {pid for pid, fresh in second if not fresh} <= set(first)
         assert sum(not fresh for _, fresh in second) > 5
+
+
+def test_two_cases_of_an_op_share_no_process(bench):
+    """An op has one hash in all its cases, and what a process has loaded is one case."""
+    op = find_op("rms_norm")
+    asked = [
+        request_for(op, "torch", case_of(op, sizes, "float32", "contiguous"), Settings(device="cpu"))
+        for sizes in (["R=8", "D=64"], ["R=8", "D=128"])
+    ]
+    keys = []
+    for request in (*asked, asked[0]):
+        with Session(bench, request, request.problem.hash, "", lambda _: None) as session:
+            keys.append(session._kept_as)
+    assert asked[0].problem.hash == asked[1].problem.hash and keys[0] != keys[1] and keys[0] == keys[2]

@@ -32,4 +32,7 @@ def run(q: Tensor, k: Tensor, v: Tensor, causal: bool = True) -> Tensor:
         made = torch.nn.functional.scaled_dot_product_attention(
             aligned(q), aligned(k), aligned(v), is_causal=causal, enable_gqa=q.shape[1] != k.shape[1]
         )
+    if made.requires_grad:
+        # an incoming gradient of stride 0, that of a sum say, gave gradients of 1e28 (torch 2.11, H200)
+        made.register_hook(lambda slope: slope.contiguous())
     return made.contiguous()

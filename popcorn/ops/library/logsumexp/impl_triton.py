@@ -1,9 +1,9 @@
 """Log-sum-exp in Triton. Needs torch and triton.
 
-Bound by memory, in half precision nearly by exponentials as well. Forward: x read once, R·D elements; rows of up to 8,192 by programs that
-stay, the next tiles on their way through shared memory (a program for each row, which read nothing while it waited for its sums, reached 72 % of a
-copy on an H200); longer ones in steps with a largest value and a sum for each thread (`online`). Backward: x read, dx written, 2·R·D, from the answer kept in
-float32; element-wise, so any length runs at the speed of a copy.
+Bound by memory, in half precision nearly by exponentials as well. Forward: x read once, R·D elements; short rows several to a program, each group of
+neighbours with a largest value and a sum of its own, and one round of waiting for the row (two rounds, one for the largest value and one for the sum,
+reached 72 % of a copy on an H200; programs that stay, with the next tiles on their way, 56 to 68 %); rows over 8,192 in steps (`online`). Backward: x
+read, dx written, 2·R·D, from the answer kept in float32; element-wise, so any length runs at the speed of a copy.
 """
 
 from typing import Any
@@ -15,8 +15,8 @@ from torch import Tensor
 
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
-from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
-from popcorn.ops.tiles import LEAST, as_rows, fresh, power_of_two, stay_of
+from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, largest_and_sum_of, log_of
+from popcorn.ops.tiles import as_rows, fresh, power_of_two, tile_of
 
 LANGUAGE = "triton"
 IN_REGISTERS = 8192
@@ -24,18 +24,17 @@ IN_REGISTERS = 8192
 
 
 @triton.jit
-def _forward_rows(x, y, exact, rows, width, step, EXACT: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr):
-    column = tl.arange(0, BLOCK)[None, :]
-    for tile in tl.range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0), num_stages=STAGES):
-        lane = tile * ROWS + tl.arange(0, ROWS)
-        row = lane[:, None]
-        inside = (row < rows) & (column < width)
-        v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-        top = tl.maximum(tl.max(v, 1), -3.3895314e38)
-        answer = log_of(top, tl.sum(tl.exp(v - top[:, None]), 1))
-        tl.store(y + lane, answer.to(y.dtype.element_ty), mask=lane < rows)
-        if EXACT:
-            tl.store(exact + lane, answer, mask=lane < rows)
+def _forward_rows(x, y, exact, rows, width, step, EXACT: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, LANES: tl.constexpr):
+    lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    row = lane[:, None, None]
+    column = tl.arange(0, BLOCK // LANES)[None, :, None] * LANES + tl.arange(0, LANES)[None, None, :]
+    inside = (row < rows) & (column < width)
+    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
+    m, total = largest_and_sum_of(v)
+    answer = log_of(m, total)
+    tl.store(y + lane, answer.to(y.dtype.element_ty), mask=lane < rows)
+    if EXACT:
+        tl.store(exact + lane, answer, mask=lane < rows)
 
 
 @triton.jit
@@ -75,8 +74,9 @@ def _forward(tensors: Any, scalars: Any, needed: Any = (True,)) -> Any:
     exact = x.new_empty(x.shape[:-1], dtype=torch.float32) if apart else y
     given, step = as_rows(x, width)
     if width <= IN_REGISTERS:
-        stay = stay_of(rows, width, 1, x.element_size(), x.get_device(), least=2 * LEAST, warps=64)
-        _launch_forward(stay.programs, (given, y, exact), (rows, width, step), (apart, *stay[:3]), stay.warps)
+        tile = tile_of(width)
+        lanes = lanes_of(x.element_size())
+        _launch_forward(-(-rows // tile.rows), (given, y, exact), (rows, width, step), (apart, tile.rows, tile.block, lanes), tile.warps)
     else:
         _launch_forward_long(rows, (given, y, exact), (width, step), (apart, LONG_BLOCK, lanes_of(x.element_size())), LONG_WARPS)
     return (y,), (exact,)

@@ -1,0 +1,258 @@
+"""Attention on Hopper's tensor cores, in Triton: scores of a tile stand in registers, never in memory. Needs torch and triton.
+
+Forward: a program has a tile of queries and goes over keys and values, which come by TMA from where they lie (heads before or after positions),
+with a largest score and a sum for each query (Dao, FlashAttention-2, 2023); tiles that no edge cuts are gone over without masks, long ones are
+started first. Backward: one kernel goes over queries for each tile of keys, one over keys for each tile of queries, so each sum has one owner and a
+fixed order: the same bits twice, for seven products where five would do with atomics. Heads that share keys are summed by the program that has them.
+
+Packed sequences are one long one in which a query sees from its own beginning to its own end: `edges` (2, T) holds both for each position.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from popcorn.ops.launching import Launcher
+from popcorn.ops.products import described, reachable
+
+MULTIPLES = {"K": 64}
+FORWARD = (128, 128, 8, 2)
+"""Queries that a program has, keys of a step, warps, stages."""
+BACKWARD = (128, 64, 8, 2)
+"""The tile that a program keeps, those that it goes over, warps, stages."""
+_LOG2_E = 1.4426950408889634
+
+
+@triton.jit
+def _tile(from_, outer, head, at, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    return from_.load([outer, head, at, 0]).reshape([HIGH, WIDE])
+
+
+@triton.jit
+def _range_of(edges, own, start, times, HIGH: tl.constexpr, PACKED: tl.constexpr):
+    # of each own position where it begins to see and where it ends; of all of them the first and the last; and from where to where all see
+    if PACKED:
+        begin = tl.load(edges + own, mask=own < times, other=times)
+        end = tl.load(edges + times + own, mask=own < times, other=0)
+        last = tl.minimum(start + HIGH, times) - 1
+        return begin, end, tl.load(edges + start), tl.load(edges + times + last), tl.load(edges + last), tl.load(edges + times + start)
+    return own * 0, own * 0 + times, 0, times, 0, times
+
+
+@triton.jit
+def _over_keys(
+    total, top, part, q, k, v, outer, shared, begin, end, scale, first, last, MASKED: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr
+):
+    for start in tl.range(first, last, KEYS):
+        keys = _tile(k, outer, shared, start, KEYS, WIDE)
+        scores = tl.dot(q, keys.T) * scale
+        if MASKED:
+            key = start + tl.arange(0, KEYS)[None, :]
+            scores = tl.where((key >= begin[:, None]) & (key < end[:, None]), scores, -1.0e30)
+        higher = tl.maximum(top, tl.max(scores, 1))
+        mass = tl.exp2(scores - higher[:, None])  # 1 before a query's first key: wiped out by `kept` with that
+        kept = tl.exp2(top - higher)
+        part = part * kept + tl.sum(mass, 1)
+        values = _tile(v, outer, shared, start, KEYS, WIDE)
+        total = tl.dot(mass.to(values.dtype), values, total * kept[:, None])
+        top = higher
+    return total, top, part
+
+
+@triton.jit
+def _forward_tiles(
+    q, k, v, y, sums, edges, heads, group, times, scale,
+    CAUSAL: tl.constexpr, PACKED: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    many = tl.cdiv(times, QUERIES)
+    row = tl.program_id(0) % (tl.num_programs(0) // many)
+    start = (many - 1 - tl.program_id(0) // (tl.num_programs(0) // many)) * QUERIES
+    outer, head, shared = row // heads, row % heads, row % heads // group
+    query = start + tl.arange(0, QUERIES)
+    queries = _tile(q, outer, head, start, QUERIES, WIDE)
+    total = tl.zeros([QUERIES, WIDE], tl.float32)
+    top = tl.full([QUERIES], -1.0e30, tl.float32)
+    part = tl.zeros([QUERIES], tl.float32)
+    begin, end, low, high, clear, limit = _range_of(edges, query, start, times, QUERIES, PACKED)
+    if CAUSAL:
+        end, high, limit = tl.minimum(end, query + 1), tl.minimum(start + QUERIES, times), start
+    if PACKED:
+        clear = low + tl.cdiv(clear - low, KEYS) * KEYS
+        total, top, part = _over_keys(
+            total, top, part, queries, k, v, outer, shared, begin, end, scale, low, tl.minimum(clear, high), True, KEYS, WIDE
+        )
+    whole = clear + tl.maximum(limit - clear, 0) // KEYS * KEYS
+    total, top, part = _over_keys(total, top, part, queries, k, v, outer, shared, begin, end, scale, clear, whole, False, KEYS, WIDE)
+    total, top, part = _over_keys(total, top, part, queries, k, v, outer, shared, begin, end, scale, whole, high, True, KEYS, WIDE)
+    tl.store(sums + row.to(tl.int64) * times + query, top + tl.log2(part), mask=query < times)
+    y.store([outer, head, start, 0], (total / part[:, None]).to(y.dtype).reshape([1, 1, QUERIES, WIDE]))
+
+
+@triton.jit
+def _along(
+    y, dy, out, rows, width, heads, times, y_batch, y_head, y_time, dy_batch, dy_head, dy_time, HIGH: tl.constexpr, WIDE: tl.constexpr
+):
+    # Σ y dy of each query
+    row = tl.program_id(0) * HIGH + tl.arange(0, HIGH)
+    outer, head, time = (row // (heads * times)).to(tl.int64), (row // times % heads).to(tl.int64), (row % times).to(tl.int64)
+    lane, inside = tl.arange(0, WIDE)[None, :], (row < rows)[:, None]
+    a = tl.load(y + (outer * y_batch + head * y_head + time * y_time)[:, None] + lane, mask=inside, other=0.0).to(tl.float32)
+    b = tl.load(dy + (outer * dy_batch + head * dy_head + time * dy_time)[:, None] + lane, mask=inside, other=0.0).to(tl.float32)
+    tl.store(out + row, tl.sum(a * b, 1), mask=row < rows)
+
+
+@triton.jit
+def _over_queries(
+    dk, dv, keys, values, q, dy, sums, along, outer, head, heads, begin, end, first, last, times, scale,
+    MASKED: tl.constexpr, PASSING: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    for start in tl.range(first, last, PASSING):
+        query = start + tl.arange(0, PASSING)
+        at = (outer * heads + head).to(tl.int64) * times + query
+        queries, slopes = _tile(q, outer, head, start, PASSING, WIDE), _tile(dy, outer, head, start, PASSING, WIDE)
+        sum_ = tl.load(sums + at, mask=query < times, other=0.0)
+        mass = tl.exp2(tl.dot(keys, queries.T) * scale - sum_[None, :])  # keys down, queries across
+        if MASKED:
+            mass = tl.where((query[None, :] >= begin[:, None]) & (query[None, :] < end[:, None]), mass, 0.0)
+        dv = tl.dot(mass.to(slopes.dtype), slopes, dv)
+        less = tl.load(along + at, mask=query < times, other=0.0)
+        moved = mass * (tl.dot(values, slopes.T) - less[None, :])
+        dk = tl.dot(moved.to(queries.dtype), queries, dk)
+    return dk, dv
+
+
+@triton.jit
+def _backward_keys(
+    q, k, v, dy, dk, dv, sums, along, edges, heads, group, times, scale, slope_scale,
+    CAUSAL: tl.constexpr, PACKED: tl.constexpr, OWNED: tl.constexpr, PASSING: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    many = tl.cdiv(times, OWNED)
+    row = tl.program_id(0) % (tl.num_programs(0) // many)
+    start = tl.program_id(0) // (tl.num_programs(0) // many) * OWNED  # the first keys are seen by most
+    outer, shared = row // (heads // group), row % (heads // group)
+    key = start + tl.arange(0, OWNED)
+    keys, values = _tile(k, outer, shared, start, OWNED, WIDE), _tile(v, outer, shared, start, OWNED, WIDE)
+    for_keys, for_values = tl.zeros([OWNED, WIDE], tl.float32), tl.zeros([OWNED, WIDE], tl.float32)
+    begin, end, low, high, clear, limit = _range_of(edges, key, start, times, OWNED, PACKED)
+    if CAUSAL:
+        begin, low, clear = tl.maximum(begin, key), start, tl.maximum(clear, start + OWNED)
+    clear = low + tl.cdiv(clear - low, PASSING) * PASSING
+    whole = clear + tl.maximum(limit - clear, 0) // PASSING * PASSING
+    for head in range(shared * group, (shared + 1) * group):
+        for_keys, for_values = _over_queries(
+            for_keys, for_values, keys, values, q, dy, sums, along, outer, head, heads, begin, end, low, tl.minimum(clear, high), times, scale,
+            True, PASSING, WIDE,
+        )  # fmt: skip
+        for_keys, for_values = _over_queries(
+            for_keys, for_values, keys, values, q, dy, sums, along, outer, head, heads, begin, end, clear, whole, times, scale,
+            False, PASSING, WIDE,
+        )  # fmt: skip
+        for_keys, for_values = _over_queries(
+            for_keys, for_values, keys, values, q, dy, sums, along, outer, head, heads, begin, end, whole, high, times, scale,
+            True, PASSING, WIDE,
+        )  # fmt: skip
+    dk.store([outer, shared, start, 0], (for_keys * slope_scale).to(dk.dtype).reshape([1, 1, OWNED, WIDE]))
+    dv.store([outer, shared, start, 0], for_values.to(dv.dtype).reshape([1, 1, OWNED, WIDE]))
+
+
+@triton.jit
+def _over_keys_again(
+    total, queries, slopes, k, v, sum_, less, outer, shared, begin, end, scale, first, last,
+    MASKED: tl.constexpr, PASSING: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    for start in tl.range(first, last, PASSING):
+        keys, values = _tile(k, outer, shared, start, PASSING, WIDE), _tile(v, outer, shared, start, PASSING, WIDE)
+        mass = tl.exp2(tl.dot(queries, keys.T) * scale - sum_[:, None])
+        if MASKED:
+            key = start + tl.arange(0, PASSING)[None, :]
+            mass = tl.where((key >= begin[:, None]) & (key < end[:, None]), mass, 0.0)
+        moved = mass * (tl.dot(slopes, values.T) - less[:, None])
+        total = tl.dot(moved.to(keys.dtype), keys, total)
+    return total
+
+
+@triton.jit
+def _backward_queries(
+    q, k, v, dy, dq, sums, along, edges, heads, group, times, scale, slope_scale,
+    CAUSAL: tl.constexpr, PACKED: tl.constexpr, OWNED: tl.constexpr, PASSING: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    many = tl.cdiv(times, OWNED)
+    row = tl.program_id(0) % (tl.num_programs(0) // many)
+    start = (many - 1 - tl.program_id(0) // (tl.num_programs(0) // many)) * OWNED
+    outer, head, shared = row // heads, row % heads, row % heads // group
+    query = start + tl.arange(0, OWNED)
+    queries, slopes = _tile(q, outer, head, start, OWNED, WIDE), _tile(dy, outer, head, start, OWNED, WIDE)
+    at = row.to(tl.int64) * times + query
+    sum_ = tl.load(sums + at, mask=query < times, other=0.0)
+    less = tl.load(along + at, mask=query < times, other=0.0)
+    total = tl.zeros([OWNED, WIDE], tl.float32)
+    begin, end, low, high, clear, limit = _range_of(edges, query, start, times, OWNED, PACKED)
+    if CAUSAL:
+        end, high, limit = tl.minimum(end, query + 1), tl.minimum(start + OWNED, times), start
+    if PACKED:
+        clear = low + tl.cdiv(clear - low, PASSING) * PASSING
+        total = _over_keys_again(
+            total, queries, slopes, k, v, sum_, less, outer, shared, begin, end, scale, low, tl.minimum(clear, high), True, PASSING, WIDE
+        )
+    whole = clear + tl.maximum(limit - clear, 0) // PASSING * PASSING
+    total = _over_keys_again(total, queries, slopes, k, v, sum_, less, outer, shared, begin, end, scale, clear, whole, False, PASSING, WIDE)
+    total = _over_keys_again(total, queries, slopes, k, v, sum_, less, outer, shared, begin, end, scale, whole, high, True, PASSING, WIDE)
+    dq.store([outer, head, start, 0], (total * slope_scale).to(dq.dtype).reshape([1, 1, OWNED, WIDE]))
+
+
+_launch_along = Launcher(_along)
+
+
+def _blocks(t: Tensor, high: int) -> Any:
+    return described(t, [1, 1, high, t.shape[3]])
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, y: Tensor, causal: bool, edges: Tensor | None = None) -> Tensor:
+    """Writes y (B, H, T, K), as q is, k and v (B, G, T, K) → the log₂-sum-exp of each query's scores (B, H, T). edges: (2, T), int32."""
+    outer, heads, times, wide = q.shape
+    queries, keys, warps, stages = FORWARD
+    sums = q.new_empty(q.shape[:3], dtype=torch.float32)
+    q, k, v = reachable(q), reachable(k), reachable(v)
+    blocks = (_blocks(q, queries), _blocks(k, keys), _blocks(v, keys), _blocks(y, queries))
+    numbers = (heads, heads // k.shape[1], times, wide**-0.5 * _LOG2_E)
+    constants = (causal, edges is not None, queries, keys, wide)
+    with torch.cuda.device_of(q):
+        _forward_tiles[(outer * heads * -(-times // queries),)](
+            *blocks, sums, sums if edges is None else edges, *numbers, *constants, num_warps=warps, num_stages=stages
+        )
+    return sums
+
+
+def attend_back(
+    inputs: tuple[Tensor, ...],
+    y: Tensor,
+    sums: Tensor,
+    dy: Tensor,
+    made: list[Tensor],
+    needed: Any,
+    causal: bool,
+    edges: Tensor | None = None,
+) -> None:
+    """Writes the gradients of q, k and v that are needed into `made`."""
+    q, k, v, dy = (reachable(t) for t in (*inputs, dy))
+    (outer, heads, times, wide), sharing = q.shape, k.shape[1]
+    owned, passing, warps, stages = BACKWARD
+    along, by = torch.empty_like(sums), sums if edges is None else edges
+    tiles = outer * -(-times // owned)
+    numbers = (heads, heads // sharing, times, wide**-0.5 * _LOG2_E, wide**-0.5)
+    constants = (causal, edges is not None, owned, passing, wide)
+    options = {"num_warps": warps, "num_stages": stages}
+    own, pass_ = ({n: _blocks(t, high) for n, t in zip("qkvy", (q, k, v, dy), strict=True)} for high in (owned, passing))
+    rows = outer * heads * times
+    steps = (*y.stride()[:3], *dy.stride()[:3])
+    _launch_along(-(-rows // 16), (y, dy, along), (rows, wide, heads, times, *steps), (16, wide), 4)
+    with torch.cuda.device_of(q):
+        if needed[1] or needed[2]:
+            blocks = (pass_["q"], own["k"], own["v"], pass_["y"], _blocks(made[1], owned), _blocks(made[2], owned))
+            _backward_keys[(tiles * sharing,)](*blocks, sums, along, by, *numbers, *constants, **options)
+        if needed[0]:
+            given = (own["q"], pass_["k"], pass_["v"], own["y"], _blocks(made[0], owned))
+            _backward_queries[(tiles * heads,)](*given, sums, along, by, *numbers, *constants, **options)
