@@ -38,7 +38,8 @@ ORDER = {
     ),
     "cuda": (
         "rms_norm", "softmax", "swiglu", "cross_entropy", "layer_norm", "attn", "rope", "geglu", "add_rms_norm", "gelu", "logsumexp", "l2_norm",
-        "kl_div", "linear_cross_entropy",
+        "kl_div", "linear_cross_entropy", "causal_conv1d", "attn_decode", "rotary_embedding", "embedding", "selective_log_softmax", "top_k_router",
+        "moe_dispatch", "moe_combine", "grouped_matmul", "jsd",
     ),
 }  # fmt: skip
 """By worth: what a training step calls most, first."""

@@ -1,5 +1,6 @@
 """`popcorn ops`: the library's ops, or one of them: signature, implementations, and why dispatch would choose what it would."""
 
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -38,6 +39,7 @@ def show_ops(
     if explain is None:
         _show(found)
         return
+    from popcorn.cli.listing import width_here
     from popcorn.dispatch import CHOOSER
     from popcorn.ops.calls import Call
 
@@ -45,7 +47,10 @@ def show_ops(
     if not set(given) <= set(found.signature.dims) or not given or not all(value.isdigit() for value in given.values()):
         raise typer.BadParameter(f"{op} has the sizes {', '.join(found.signature.dims)}; give each as NAME=NUMBER", param_hint="--explain")
     call = Call({n: int(v) for n, v in given.items()}, dtype, device, found.signature.scalars, layout, backward)  # type: ignore[arg-type]
-    typer.echo(str(CHOOSER.explain(found, call)))
+    for line in str(CHOOSER.explain(found, call)).splitlines():
+        whole = re.sub(r"(?:pip install|popcorn bench fill) [^;,]*", lambda command: command[0].replace(" ", "\xa0"), line)  # to be copied
+        folded = textwrap.fill(whole, width_here(60, 100), subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False)
+        typer.echo(folded.replace("\xa0", " "))
 
 
 def _begin(name: str) -> None:

@@ -1,6 +1,10 @@
 """What keeps a store from shipping."""
 
+from typer.testing import CliRunner
+
 from popcorn.bench.checking import check, counted, shippable
+from popcorn.cli.bench import app
+from popcorn.records.store import Store
 from tests.test_dispatch import row
 
 
@@ -78,3 +82,14 @@ def test_rows_that_show_an_implementation_wrong_ship_and_what_it_would_win_does_
     )
     kept, out = shippable([winner, wrong, second])
     assert {one.id for one in kept} == {wrong.id, second.id} and dict(out) == {"every choice validated": 1}
+
+
+def test_the_command_exports_what_may_ship_and_tells_what_was_left_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path))
+    Store(tmp_path / "records").extend([fit(row("popcorn", 3.0)), row("popcorn", 2.0, hash="0" * 16)])
+    made = tmp_path / "ship" / "here.parquet"
+    told = CliRunner().invoke(app, ["export", str(made), "--release"])
+    assert told.exit_code == 0, told.output
+    assert "left out: 1 rows that break “no stale fingerprints”" in told.output and "1 rows written to" in told.output
+    assert CliRunner().invoke(app, ["check", str(made), "--release"]).exit_code == 0
+    assert CliRunner().invoke(app, ["export", str(tmp_path / "x.csv"), "--release"]).exit_code != 0
