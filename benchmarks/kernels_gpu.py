@@ -4,8 +4,8 @@
     python benchmarks/kernels_gpu.py --settings [--ops rms_norm layer_norm]
 
 Times as in library_gpu.py. The share is of a copy that moves as many bytes; for ops bound by matrix products, of the fastest of the library
-kernels that stand beside (cuBLAS by way of torch, cuDNN). `--settings` times the backward pass of the norms
-with other tiles: how many programs stay on a multiprocessor, how many tiles are on their way. Under 100 s.
+kernels that stand beside (cuBLAS by way of torch, cuDNN). `--settings` times the backward pass of the norms and
+both of attn with other tiles: how many programs stay on a multiprocessor, how many tiles are on their way. A case takes 2 to 5 s, most of it Triton's.
 """
 
 import argparse

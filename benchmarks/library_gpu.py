@@ -48,6 +48,7 @@ SHAPES: dict[str, list[Dims]] = {
     "causal_conv1d": [{"B": 8, "D": 4096, "T": 4096, "W": 4}],
     "grouped_matmul": [{"M": 16384, "K": 4096, "E": 8, "N": 4096}],
     "addmm": [{"N": 4096, "R": 8192, "K": 4096}],
+    "int8_matmul": [{"R": 16, "K": 8192, "N": 8192}, {"R": 4096, "K": 4096, "N": 4096}],
     "attn_varlen": [{"N": 16384, "H": 16, "K": 128, "G": 16, "E": 9}],
     "attn_decode": [{"B": 64, "H": 32, "K": 128, "P": 4096, "L": 64, "G": 8, "M": 64}],
     "attn": [{"B": 1, "H": 16, "T": 16384, "K": 128, "G": 16}, {"B": 4, "H": 32, "T": 4096, "K": 128, "G": 8}, {"B": 4, "H": 16, "T": 4096, "K": 64, "G": 16}],
@@ -197,6 +198,7 @@ def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -
         "attn": {"B": 1, "T": 1000},
         "addmm": {"K": 1000},
         "grouped_matmul": {"M": 300, "K": 512},
+        "embedding": {"V": 1000, "D": 512},
         "moe_dispatch": {"N": 48},
         "moe_combine": {"N": 48},
         "group_norm": {"B": 2},
@@ -216,7 +218,7 @@ def check(torch: Any, op: Op, run: Callable[..., Any], dims: Dims, dtype: Any) -
     for index, (mine, theirs, true) in enumerate(zip(*sides, strict=True)):
         scale = max(true.square().mean().sqrt().item(), true.abs().max().item())
         error, own = (mine.double() - true).abs().max().item(), (theirs.double() - true).abs().max().item()
-        if not error <= max(2 * own, floor * scale):
+        if not error <= max((3 if op.name in ("attn", "attn_varlen") else 2) * own, floor * scale):
             return f"WRONG: result {index} is off by {error:.3g}, the reference by {own:.3g}, scale {scale:.3g}"
     return None
 

@@ -44,6 +44,8 @@ def check_row(launch: "Launch") -> None:
             asking_s = _asking_s(launch, counts[BASELINE], outbox)
         tries += 1
         shortest_s = min(shortest_s, row_s(CANDIDATE))
+        if tries > 1 and launch.helped_s > claimed_s:
+            break  # its own helpers are in its way, and will be
     taken.asking_s = min(asking_s, taken.asking_s if taken.asking_s is not None else asking_s)
     if look("clock", shortest_s, claimed_s, find="find_in_row") is not None:
         settle_dispute(launch, lambda side: row_s(side) - _LOOP_S)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from popcorn.audit.battery import needs_build
 from popcorn.audit.samples import Sample, read_sample, read_samples
 from popcorn.verify.defences.registry import NAMES
 
@@ -43,6 +44,11 @@ def test_what_a_cheat_replaces_in_the_harness_is_there_to_be_replaced(sample: Sa
             for name in path if found is not None else ():
                 assert hasattr(found, name), f"{sample.name} replaces {ast.unparse(target)}, which is not there"
                 found = getattr(found, name)
+
+
+def test_what_a_compiler_sees_is_built_before_anything_is_timed() -> None:
+    wanting = {one.name for one in read_samples("evil") + read_samples("honest") if needs_build(one)}
+    assert {"protected_pages", "worked_beside", "built_when_made", "c_openmp"} <= wanting and "zeros" not in wanting
 
 
 def test_a_gpu_gets_no_text_that_is_about_a_cpu() -> None:

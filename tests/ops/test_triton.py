@@ -125,6 +125,22 @@ def test_attention_of_any_length_with_heads_after_positions(dims, causal):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("cuts", [[0, 300], [0, 0, 130, 131, 300, 300], [*range(0, 301, 20)]], ids=str)
+def test_packed_sequences_see_themselves_alone(cuts, causal):
+    op = find_op("attn_varlen")
+    torch.manual_seed(1)
+    made = [torch.randn(cuts[-1], n, 64, device="cuda").bfloat16() for n in (4, 2, 2)]
+    edges = torch.tensor(cuts, device="cuda")
+    sides = [
+        run(lambda *t, f=f: f(*t, causal=causal), [*given, edges])
+        for f, given in ((op["triton"], made), (op.reference, [t.double() for t in made]))
+    ]
+    for mine, true in zip(*sides, strict=True):
+        assert (mine.double() - true).abs().max() <= 0.02 * true.abs().max()
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("places", [7, 300, 4096, 20_000])
 def test_groups_of_any_size_are_normed(places):
     check("group_norm", "triton", "cuda", torch.float32, {**SIZES, "C": 96, "S": places}, "contiguous")

@@ -57,7 +57,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, mine_s: list[float], before: dict[int
     for name, found in (("_stays", True), ("_choice", None), ("_sets", 20), ("_prepare", None)):
         monkeypatch.setattr(batch, name, lambda *_, found=found: found)
     monkeypatch.setattr(batch, "_batch", timed)
-    launch = SimpleNamespace(taken=taken, index=len(before), recorded_s={CANDIDATE: CALL_S, BASELINE: CALL_S}.__getitem__)
+    launch = SimpleNamespace(taken=taken, index=len(before), helped_s=0.0, recorded_s={CANDIDATE: CALL_S, BASELINE: CALL_S}.__getitem__)
     batch.check_batch(launch)  # type: ignore[arg-type]
     return count, taken
 

@@ -1,8 +1,8 @@
 """Log-sum-exp in Triton. Needs torch and triton.
 
 Bound by memory, in half precision nearly by exponentials as well. Forward: x read once, R·D elements; short rows several to a program, each group of
-neighbours with a largest value and a sum of its own, and one round of waiting for the row (two rounds, one for the largest value and one for the sum,
-reached 72 % of a copy on an H200; programs that stay, with the next tiles on their way, 56 to 68 %); rows over 8,192 in steps (`online`). Backward: x
+neighbours with a largest value and a sum of its own, so that exponentials are done before the row is waited for (done about the row's largest value,
+after it, 72 % of a copy on an H200; programs that stay, with the next tiles on their way, 56 to 68 %); rows over 8,192 in steps (`online`). Backward: x
 read, dx written, 2·R·D, from the answer kept in float32; element-wise, so any length runs at the speed of a copy.
 """
 
@@ -76,7 +76,9 @@ def _forward(tensors: Any, scalars: Any, needed: Any = (True,)) -> Any:
     if width <= IN_REGISTERS:
         tile = tile_of(width)
         lanes = lanes_of(x.element_size())
-        _launch_forward(-(-rows // tile.rows), (given, y, exact), (rows, width, step), (apart, tile.rows, tile.block, lanes), tile.warps)
+        _launch_forward(
+            -(-rows // tile.rows), (given, y, exact), (rows, width, step), (apart, tile.rows, tile.block, lanes), max(4, tile.warps // 2)
+        )
     else:
         _launch_forward_long(rows, (given, y, exact), (width, step), (apart, LONG_BLOCK, lanes_of(x.element_size())), LONG_WARPS)
     return (y,), (exact,)
