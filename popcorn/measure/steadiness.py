@@ -19,6 +19,8 @@ CLOCK_CHANGE = 0.02
 STEAL_SHARE = 0.01
 THROTTLED_SHARE = 0.01
 ROOT = Path("/")
+WAITS = "popcorn-waits"
+"""Name of a process that waits for work (/proc/PID/comm)."""
 
 _IDLE = 0x1
 """NVML's reason for a low clock because nothing runs: such a clock says nothing about the run."""
@@ -46,8 +48,7 @@ class Snapshot:
     gpu_processes: frozenset[int] | None = None
     """GPU: ids of the processes that compute on it and exist under that id here."""
     waiting: frozenset[int] = frozenset()
-    """GPU: those among them that belong to a Popcorn of this user. They work only in a device lane, which is one for the whole machine, so that they
-    wait while this one measures."""
+    """GPU: those among them that another Popcorn of this user keeps for its next evaluation: they have a context and do nothing."""
     hidden_processes: int | None = None
     """GPU: how many more compute on it whose ids do not exist here: in a container, ours and others' alike."""
     load: float | None = None
@@ -130,12 +131,18 @@ def _foreign(snapshot: Snapshot, own: Collection[int]) -> int:
 
 
 def waits(pid: int, root: Path = ROOT) -> bool:
-    """Whether a process is a child of a Popcorn of this user: a fork of a zygote keeps its command line."""
+    """Whether a process is one that another Popcorn of this user keeps waiting. What this one's own do it knows better, and says (`own`)."""
     try:
         place = root / f"proc/{pid}"
-        return place.stat().st_uid == os.getuid() and b"popcorn.worker.zygote" in (place / "cmdline").read_bytes().split(b"\0")
-    except OSError:  # it ended meanwhile
+        zygote = _parent(place)
+        named = place.stat().st_uid == os.getuid() and (place / "comm").read_text().strip() == WAITS
+        return named and _parent(root / f"proc/{zygote}") != os.getpid()
+    except (OSError, ValueError):  # it ended meanwhile
         return False
+
+
+def _parent(place: Path) -> int:
+    return int((place / "status").read_text().partition("PPid:")[2].split()[0])
 
 
 def _grown(before: float | None, after: float | None) -> float | None:

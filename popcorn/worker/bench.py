@@ -3,6 +3,7 @@
 import os
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 
 from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings, with_ceilings
@@ -66,6 +67,7 @@ class Bench:
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
+        self._started: weakref.WeakSet[Child] = weakref.WeakSet()
         self.stock()
 
     @property
@@ -113,7 +115,8 @@ class Bench:
         may_read: tuple[str, ...] = (),
     ) -> Child:
         """A forked child in a role: `oracle`, `reference`, `implementation` or `candidate`. `shared` holds the in and out buffers."""
-        child = (self.spares and self.spares.take()) or self.nursery.fork()
+        nursery = self.nursery  # a new one where the last was killed, and no spare of the old
+        child = self._take_spare() or nursery.fork()
         private = folder / "home"
         private.mkdir(exist_ok=True)
         # what is not trusted never shares a cache with what is
@@ -133,17 +136,24 @@ class Bench:
         except (ChildDied, DeadlinePassed) as error:
             child.kill()
             raise HarnessFailure(f"a fresh {role} process did not start: {error}. {error.output[-1500:]}") from None
-        child.rests = role == "candidate"
+        child.rests, child.folder = role == "candidate", folder
+        self._started.add(child)
         child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
 
     def _lives(self, child: Child) -> bool:
-        return self.nursery.wait(child.pid, 0) is None
+        nursery = self._nursery  # not the property: it drops what is kept where it finds the zygote gone, and whoever keeps asks here
+        return not nursery.gone and nursery.wait(child.pid, 0) is None
 
     def waiting(self) -> tuple[int, ...]:
-        """Process ids of all that wait for an evaluation: spares, and trusted ones kept from the last."""
+        """Process ids of all that wait here and do nothing: spares, trusted ones kept from the last evaluation, and those of evaluations that
+        wait for the device or a compiler."""
         spares = self.spares.pids() if self.spares is not None else ()
-        return (*spares, *(pid for kept in self.kept.values() for pid in kept.pids()))
+        return (
+            *spares,
+            *(pid for kept in self.kept.values() for pid in kept.pids()),
+            *(child.pid for child in list(self._started) if not child.busy),
+        )
 
     def stock(self, needed: int | None = None) -> None:
         """On a GPU have processes in waiting, in the background; returns at once. Where as many as are `needed` are there, no more are made:
@@ -155,17 +165,37 @@ class Bench:
         else:
             self.spares.resume()
 
+    def _take_spare(self) -> Child | None:
+        while self.spares is not None and (child := self.spares.take()) is not None:
+            if self._lives(child):
+                return child
+        return None
+
     def _make_spare(self) -> Child:
-        child = self.nursery.fork()
-        # the driver's own cache of what it compiles is the trusted one; a candidate's fence keeps it from writing there
-        cache = private_caches(self.cache / "private", "trusted")["CUDA_CACHE_PATH"]
-        env = {**self._device_env(), "CUDA_CACHE_PATH": cache}
-        try:
-            child.ask({"role": "spare", "env": env, "device": self.device}, timeout_s=60)
-        except BaseException:
-            child.kill()
-            raise
-        return child
+        # the driver reads where its own cache is once: no role's may be given to a process that has none. What it compiles there (text that was not
+        # built for this device) is compiled again by every process that is fenced
+        env = {**self._device_env(), "CUDA_CACHE_PATH": private_caches(self.cache / "private", "spare")["CUDA_CACHE_PATH"]}
+        with self.device_lane.between_works() as free:
+            if not free:
+                raise HarnessFailure("another Popcorn measures on this device")
+            child = self.nursery.fork()
+            try:
+                child.ask({"role": "spare", "env": env, "device": self.device}, timeout_s=60)
+            except BaseException:
+                child.kill()
+                raise
+            return child
+
+    def end_trusted(self, child: Child) -> None:
+        """End one that outlived its evaluation, with its folder."""
+        child.kill()
+        if child.folder is not None:
+            remove_tree(child.folder)
+
+    def learn_compiling(self) -> None:
+        """Every later child knows torch.compile's machinery."""
+        if self.nursery.learn_compiling() and self.spares is not None:
+            self.spares.renew()
 
     def _device_env(self) -> dict[str, str]:
         """What shows a child this device alone."""

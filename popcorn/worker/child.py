@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from popcorn.errors import PopcornError
+from popcorn.measure.steadiness import WAITS
 from popcorn.worker import sandbox
 from popcorn.worker.failure import Failed
 from popcorn.worker.oracle import Oracle
@@ -20,6 +21,7 @@ from popcorn.worker.semaphores import give_locks
 from popcorn.worker.side import Side
 from popcorn.worker.wire import Channel, Closed
 
+WORKS = "popcorn-works"
 _MAX_FILE_BYTES = 1 << 30
 _MORE_PROCESSES = 512
 """Tasks that a candidate may add to those of its user now: the kernel counts all of a user's threads together."""
@@ -32,10 +34,17 @@ def live(channel: Channel) -> int:
         if message["role"] == "spare":
             message = _wait_as_spare(channel, message)
         server = _take_role(channel, message)
+        waits = False
         while True:
             message = channel.receive()
             turn = message.pop("turn")
-            channel.send({**_answer(server, message), "turn": turn})
+            if waits:
+                sandbox.call_process(WORKS)
+            answer = _answer(server, message)
+            waits = message["do"] == "rest"
+            if waits:
+                sandbox.call_process(WAITS)
+            channel.send({**answer, "turn": turn})
     except Closed:
         return 0
 
@@ -44,8 +53,11 @@ def _wait_as_spare(channel: Channel, message: dict[str, Any]) -> dict[str, Any]:
     """A context before there is a role; returns the introduction to one, whenever it comes."""
     os.environ.update(message["env"])
     torch.empty(1, device=message["device"])
+    sandbox.call_process(WAITS)
     channel.send({"ready": True, "turn": message["turn"]})
-    return channel.receive()
+    introduction = channel.receive()
+    sandbox.call_process(WORKS)
+    return introduction
 
 
 def _take_role(channel: Channel, message: dict[str, Any]) -> Oracle | Side:

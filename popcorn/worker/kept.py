@@ -1,4 +1,4 @@
-"""Kept: references of a GPU that the next evaluation of the same problem uses again. Runs in the parent; imports no torch.
+"""Kept: references of a GPU, and the oracle, that the next evaluation of the same problem uses again. Runs in the parent; imports no torch.
 
 A process is fresh so that nothing of a candidate's is in it, and so that a comparison is over several of them, since each has a bias of its own.
 A reference's process never held a candidate, and an evaluation never takes one twice; so it may serve the next evaluation too, which saves
@@ -23,21 +23,21 @@ def most_kept(memory_bytes: int | None) -> int:
 
 
 class Kept:
-    """References of one problem, at rest."""
+    """Trusted processes of one problem, at rest."""
 
     def __init__(self, most: int, alive: Callable[[Child], bool]):
         self._most, self._alive = most, alive
         self._lock = threading.Lock()
         self._key: Any = None
         self._resting: list[Child] = []
-        self._uses: dict[int, int] = {}
+        self._uses: dict[Child, int] = {}
         self._closed = False
 
-    def take(self, key: Any, met: Collection[int]) -> Child | None:
-        """One of this problem that the evaluation has not `met` by its process id, or None."""
+    def take(self, key: Any, met: Collection[Child]) -> Child | None:
+        """One of this problem that the evaluation has not `met`, or None. By the child itself: a process id is used again."""
         with self._lock:
             for child in self._resting if key == self._key else []:
-                if child.pid not in met and self._alive(child):
+                if child not in met and self._alive(child):
                     self._resting.remove(child)
                     return child
         return None
@@ -45,9 +45,10 @@ class Kept:
     def put(self, key: Any, child: Child) -> bool:
         """Keep a child that gave everything back. False where it is to be ended: too many, used up, or of another problem than the last."""
         with self._lock:
-            uses = self._uses[child.pid] = self._uses.get(child.pid, 0) + 1
-            if self._closed or key != self._key or len(self._resting) >= self._most or uses >= _MOST_USES:
-                del self._uses[child.pid]
+            uses = self._uses[child] = self._uses.get(child, 0) + 1
+            wanted = key == self._key and len(self._resting) < self._most and uses < _MOST_USES
+            if self._closed or child.rests or not wanted:  # who rests at a signal is a candidate, whatever it says
+                del self._uses[child]
                 return False
             self._resting.append(child)
             return True

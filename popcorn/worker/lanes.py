@@ -41,6 +41,7 @@ class WorkLane:
     def __init__(self, name: str, width: int, lock: Path | None = None):
         self.name = name
         self._lock_path = lock
+        self._held = False
         self.usage = Usage()
         self._pool = ThreadPoolExecutor(max_workers=width, thread_name_prefix=name)
 
@@ -76,7 +77,27 @@ class WorkLane:
         handle = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
+            self._held = True
             yield
+        finally:
+            self._held = False
+            os.close(handle)
+
+    @contextmanager
+    def between_works(self) -> Iterator[bool]:
+        """Whether no other process works in this lane now; while this lasts none begins. For what is prepared for the next piece of work."""
+        if self._lock_path is None or self._held:
+            yield True
+            return
+        handle = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            yield False
+            return
+        try:
+            yield True
         finally:
             os.close(handle)
 

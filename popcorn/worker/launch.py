@@ -106,6 +106,9 @@ class Launch:
             return session.start_reference(compile=True)
         if side == CANDIDATE:
             return session.between.take("candidate") or session.start_candidate("load")
+        if side == CONTROL and self.index == 0 and session.bench.keeps:
+            # one that served nobody, as the candidate's: what age does to a process would show in the control
+            return session.start_reference(fresh=True)
         return session.between.take("reference") or session.start_reference()
 
     def _fill(self, side: str, trial: dict[str, Any], question: dict[str, Any]) -> None:

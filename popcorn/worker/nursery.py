@@ -67,6 +67,9 @@ class Child:
         self.readable = False
         """Whether this process may read its memory, as its parent."""
         self.missing: tuple[str, ...] = ()
+        self.folder: Path | None = None
+        self.busy = False
+        """Whether it works on something now; who waits for a compiler does not."""
         self._nursery = nursery
         self._channel = channel
         self._output = _Output(output_fd)
@@ -83,6 +86,7 @@ class Child:
         count against the child. Raises ChildDied, DeadlinePassed, MemoryPassed; Malformed frames count as a death. HarnessFailure when the zygote is gone."""
         turn = secrets.token_hex(8)
         deadline = time.monotonic() + timeout_s
+        self.busy = True
         try:
             self._signal(signal.SIGCONT)
             self._channel.send({**message, "turn": turn}, deadline)
@@ -93,8 +97,9 @@ class Child:
                     if reply.pop("turn", None) != turn:
                         raise Malformed("an answer to nothing that was asked")
                     return reply
-                started = time.monotonic()
+                started, self.busy = time.monotonic(), False
                 answer = serve(reply) if serve else {"error": "not available here"}
+                self.busy = True
                 deadline += time.monotonic() - started
                 self._channel.send(answer, deadline)
         except TimedOut:
@@ -110,6 +115,8 @@ class Child:
             if self._memory is not None and self._memory.held_bytes is not None:
                 raise MemoryPassed(self._memory.held_bytes, self._memory.limit_bytes) from None
             raise ChildDied(status, self.output()) from None
+        finally:
+            self.busy = False
 
     def _signal(self, which: signal.Signals) -> None:
         """To its whole process group; a group that is gone needs none."""
@@ -184,14 +191,16 @@ class Nursery:
         how = "still runs, deaf" if status is None else f"signal {-status}" if status < 0 else f"exit code {status}"
         return f"the zygote is gone ({how}): {self._errors.text().strip()[-1000:] or 'it said nothing'}"
 
-    def learn_compiling(self) -> None:
-        """Let the zygote import torch.compile's machinery, so that every later child has it. Returns at once; forks wait for it."""
+    def learn_compiling(self) -> bool:
+        """Let the zygote import torch.compile's machinery, so that every later fork has it. Returns at once; forks wait for it. False where it knows."""
         self.wait_ready()
         with self._lock:
-            if not self._compiles:
-                self._compiles = True
-                with contextlib.suppress(OSError):  # one that is gone is noticed where it is asked for a child
-                    self._control.sendall(b"learn".ljust(64))
+            if self._compiles:
+                return False
+            self._compiles = True
+            with contextlib.suppress(OSError):  # one that is gone is noticed where it is asked for a child
+                self._control.sendall(b"learn".ljust(64))
+            return True
 
     def fork(self, timeout_s: float = 60.0) -> Child:
         """A fresh child, ready to be told its role."""

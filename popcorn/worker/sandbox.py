@@ -23,7 +23,7 @@ from popcorn.devices.landlock import restrict_files
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 4, 38, 22, 24
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_CHILD_SUBREAPER, _PR_SET_NAME = 36, 15
 
 # socket; ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, bpf, perf_event_open, mount, userfaultfd, io_uring_setup (it opens sockets);
 # shmget, semget, msgget, mq_open, add_key, request_key, keyctl (what they make is there when the process is gone)
@@ -52,6 +52,11 @@ def become_subreaper() -> None:
 def die_with_parent() -> None:
     """SIGKILL for this process when the process that forked it dies."""
     _libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)
+
+
+def call_process(name: str) -> None:
+    """The name of this process as others see it (/proc/PID/comm), at most 15 characters."""
+    _libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def hide_memory() -> None:

@@ -94,10 +94,10 @@ class Session:
         self.opened: dict[str, Any] = {}
         self.between = Between()
         # the whole problem: an op has one hash in all its cases, and another text in each
-        self._kept_as = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
-        self._trusted: dict[int, str] = {}
-        """Roles of those that the next evaluation may use, by process id."""
-        self._served: set[int] = set()
+        self._same = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
+        self._trusted: dict[Child, str] = {}
+        """Roles of those that the next evaluation may use."""
+        self._served: set[Child] = set()
         """Those that served another one before."""
         self._children: list[Child] = []
         self._candidate_file: Path | None = None
@@ -151,7 +151,7 @@ class Session:
         else:
             path = folder / Path(self.request.name).name
         memory = int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
-        child = self._keep(self.bench.start("candidate", folder, self.shared, self.private, None if self.bench.cuda else memory))
+        child = self._register(self.bench.start("candidate", folder, self.shared, self.private, None if self.bench.cuda else memory))
         if self.bench.cuda:
             child.limit_memory(memory)
         self.passed.update(dict.fromkeys(("own_process", "hidden_seeds", "resting", "turns", "parent_record", "limits", "typed_outcomes")))
@@ -173,8 +173,8 @@ class Session:
         """A fresh child with an implementation of the library. It may build; what it does wrong is its own all the same."""
         request = self.request
         if request.implementation == INDUCTOR:
-            self.bench.nursery.learn_compiling()
-        child = self._keep(self.bench.start("implementation", self.new_folder("implementation"), self.shared, self.candidate_hash))
+            self.bench.learn_compiling()
+        child = self._register(self.bench.start("implementation", self.new_folder("implementation"), self.shared, self.candidate_hash))
         message = {
             "do": "import", "problem": request.problem.model_dump(), "size": self.size,
             "implementation": {
@@ -184,28 +184,28 @@ class Session:
         self.ask_candidate(child, message, stage, request.build_timeout_s if stage == "build" else request.timeout_s)
         return child
 
-    def start_reference(self, compile: bool = False) -> Child:
-        """A child with the reference loaded, which this evaluation has not met: fresh, or kept from the last evaluation of this problem."""
+    def start_reference(self, compile: bool = False, fresh: bool = False) -> Child:
+        """A child with the reference loaded, which this evaluation has not met: kept from the last evaluation of this problem, or `fresh`."""
         if compile:
-            self.bench.nursery.learn_compiling()
-        child, fresh = self.start_trusted("reference", may_be_kept=not compile)
-        if fresh:
+            self.bench.learn_compiling()
+        child, is_new = self.start_trusted("reference", may_be_kept=not compile, fresh=fresh)
+        if is_new:
             self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
         return child
 
-    def start_trusted(self, role: str, may_be_kept: bool = True) -> tuple[Child, bool]:
-        """A child that no candidate was ever in, and whether it is fresh."""
-        kept = self.bench.kept[role].take(self._kept_as, self._trusted) if may_be_kept else None
+    def start_trusted(self, role: str, may_be_kept: bool = True, fresh: bool = False) -> tuple[Child, bool]:
+        """A child that no candidate was ever in, and whether it is new."""
+        kept = self.bench.kept[role].take(self._same, self._trusted) if may_be_kept and not fresh else None
         if kept is not None:
-            self._trusted[kept.pid] = role
-            self._served.add(kept.pid)
-            return self._keep(kept), False
+            self._trusted[kept] = role
+            self._served.add(kept)
+            return self._register(kept), False
         may_be_kept = may_be_kept and self.bench.keeps
         # who may be kept outlives this evaluation's folders
         folder = self.bench.new_folder(role) if may_be_kept else self.new_folder(role)
-        child = self._keep(self.bench.start(role, folder, self.shared))
+        child = self._register(self.bench.start(role, folder, self.shared))
         if may_be_kept:
-            self._trusted[child.pid] = role
+            self._trusted[child] = role
         return child, True
 
     def _is_python(self) -> bool:
@@ -337,7 +337,7 @@ class Session:
         """End these children while other work goes on; nothing may be timed before `between.settle`."""
         for child in children:
             self._children.remove(child)
-            if child.pid in self._trusted:
+            if child in self._trusted:
                 self.between.part(lambda child=child: self._keep_or_end(child))  # type: ignore[misc]
             else:
                 self.between.let_go(child)
@@ -345,11 +345,11 @@ class Session:
     def _keep_or_end(self, child: Child) -> None:
         """A trusted child's way out."""
         try:
-            kept = "ok" in child.ask({"do": "rest"}, 60.0) and self.bench.kept[self._trusted[child.pid]].put(self._kept_as, child)
+            kept = "ok" in child.ask({"do": "rest"}, 60.0) and self.bench.kept[self._trusted[child]].put(self._same, child)
         except Exception:  # whatever ailed it: it goes
             kept = False
         if not kept:
-            child.kill()
+            self.bench.end_trusted(child)
 
     def bring(self, candidates: int, references: int) -> None:
         """Start processes of the next launch while other work goes on: as fresh as if they were started when they are needed."""
@@ -366,7 +366,7 @@ class Session:
 
         def start() -> Child:
             child = self.start_reference()
-            if child.pid not in self._served:
+            if child not in self._served:
                 self.ask(child, message)
             return child
 
@@ -393,6 +393,6 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _keep(self, child: Child) -> Child:
+    def _register(self, child: Child) -> Child:
         self._children.append(child)
         return child

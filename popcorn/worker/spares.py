@@ -19,19 +19,19 @@ _MAKERS = 2
 
 
 def most_spares(memory_bytes: int | None) -> int:
-    """How many of them a device of this much memory may hold: at most a sixteenth of it, at least two."""
-    return max(2, min(_MOST, int(_SHARE * (memory_bytes or 0) / CONTEXT_BYTES)))
+    """How many of them a device of this much memory may hold: at most a sixteenth of it."""
+    return min(_MOST, int(_SHARE * (memory_bytes or 0) / CONTEXT_BYTES))
 
 
 class Spares:
-    """Processes in waiting, made in the background while nobody times anything."""
+    """Processes in waiting, made in the background from `resume` to `rest`, while nobody times anything."""
 
     def __init__(self, make: Callable[[], Child], most: int):
         self._make, self._most = make, most
         self._changed = threading.Condition()
         self._ready: deque[Child] = deque()
         self._making = 0
-        self._resting = self._closed = False
+        self._resting, self._closed = True, False
         self._generation = 0
         for _ in range(_MAKERS):
             threading.Thread(target=self._work, daemon=True, name="spares").start()
@@ -71,6 +71,17 @@ class Spares:
         with self._changed:
             self._generation += 1
             self._ready.clear()
+            self._changed.notify_all()
+
+    def renew(self) -> None:
+        """End those that wait: what the zygote has learned since they do not know."""
+        with self._changed:
+            self._generation += 1
+            old = list(self._ready)
+            self._ready.clear()
+            self._changed.notify_all()
+        for child in old:
+            child.kill()
 
     def close(self) -> None:
         """No more of them; those that are here end with the zygote."""

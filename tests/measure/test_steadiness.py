@@ -1,6 +1,8 @@
 """Disturbances of a run, from snapshots made up and real."""
 
 import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -8,7 +10,7 @@ import pytest
 
 from popcorn.devices.probe import probe
 from popcorn.measure.fake import FakeClock, FakeDevice
-from popcorn.measure.steadiness import Snapshot, compare, look, waits, watch
+from popcorn.measure.steadiness import WAITS, Snapshot, compare, look, waits, watch
 
 QUIET = Snapshot(
     0.0, throttles=frozenset(), sm_clock_hz=1.98e9, gpu_processes=frozenset({7}), load=1, cores=2, throttled_s=5.0, steal_s=3.0
@@ -47,11 +49,29 @@ def test_who_waits_for_a_device_lane_disturbs_nobody():
     assert compare(QUIET, after(**others, waiting=frozenset({8, 9}), hidden_processes=1), {7}).fit is False
 
 
-def test_a_child_of_a_zygote_waits_and_nobody_else_does(bench):
-    with bench.nursery.fork() as child:
-        assert waits(child.pid)
-        pid = child.pid
-    assert not waits(pid) and not waits(os.getpid()) and not waits(1)
+def test_only_what_another_popcorn_keeps_waiting_waits(tmp_path):
+    """A zygote of another process, with a child of that name; one of this process, whatever its name; one of another name."""
+    script = tmp_path / "zygote.py"
+    script.write_text(
+        "import os, subprocess, sys\nfrom popcorn.worker.sandbox import call_process\n"
+        "if sys.argv[1] == 'outer':\n"
+        "    made = [subprocess.Popen([sys.executable, __file__, 'zygote', name], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for name in sys.argv[2:]]\n"
+        "    print(*[int(one.stdout.readline()) for one in made], flush=True)\n    sys.stdin.read()\n"
+        "elif sys.argv[1] == 'zygote':\n"
+        "    one = subprocess.Popen([sys.executable, __file__, 'child', sys.argv[2]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "    one.stdout.readline()\n    print(one.pid, flush=True)\n    sys.stdin.read()\n"
+        "else:\n    call_process(sys.argv[2])\n    print(flush=True)\n    sys.stdin.read()\n"
+    )
+    command = [sys.executable, str(script), "outer", WAITS, "popcorn-works"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        waiting, working = (int(pid) for pid in other.stdout.readline().split())
+        assert waits(waiting) and not waits(working)
+        other.stdin.close()
+    mine = subprocess.Popen([sys.executable, str(script), "zygote", WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with mine:
+        assert not waits(int(mine.stdout.readline())), "this process knows its own, whatever they call themselves"
+        mine.stdin.close()
+    assert not waits(os.getpid()) and not waits(1) and not waits(2**22 + 1)
 
 
 def test_hidden_processes_of_a_container_are_ours_until_there_are_too_many():

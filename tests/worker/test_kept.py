@@ -24,7 +24,7 @@ def kept(bench):
 
 def test_who_rests_serves_the_next_evaluation_and_no_evaluation_twice(kept, child):
     assert kept.put(ONE, child) and kept.pids() == (child.pid,)
-    assert kept.take(ONE, {child.pid}) is None, "this evaluation has met it"
+    assert kept.take(ONE, {child}) is None, "this evaluation has met it"
     assert kept.take(ONE, set()) is child and kept.take(ONE, set()) is None
 
 
@@ -41,6 +41,11 @@ def test_no_more_are_kept_than_may_and_none_for_ever(kept, child):
     narrow = Kept(0, lambda _: True)
     narrow.begin(ONE)
     assert not narrow.put(ONE, child)
+
+
+def test_a_candidate_is_never_kept(kept, child):
+    child.rests = True
+    assert not kept.put(ONE, child) and kept.pids() == ()
 
 
 def test_one_that_has_ended_is_not_handed_out(kept, child):

@@ -17,8 +17,8 @@ def test_references_serve_the_next_evaluation_of_their_problem_and_each_comparis
     started: list[tuple[str, int, bool]] = []
     real = Session.start_trusted
 
-    def noted(self, role, may_be_kept=True):
-        child, fresh = real(self, role, may_be_kept)
+    def noted(self, role, may_be_kept=True, fresh=False):
+        child, fresh = real(self, role, may_be_kept, fresh)
         started.append((role, child.pid, fresh))
         return child, fresh
 
@@ -60,5 +60,5 @@ def test_two_cases_of_an_op_share_no_process(bench):
     keys = []
     for request in (*asked, asked[0]):
         with Session(bench, request, request.problem.hash, "", lambda _: None) as session:
-            keys.append(session._kept_as)
+            keys.append(session._same)
     assert asked[0].problem.hash == asked[1].problem.hash and keys[0] != keys[1] and keys[0] == keys[2]

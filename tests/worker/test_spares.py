@@ -15,6 +15,7 @@ def made():
 
     def make(maker, most=3):
         kept.append(Spares(maker, most))
+        kept[-1].resume()
         return kept[-1]
 
     yield make
@@ -67,6 +68,8 @@ def test_who_asks_while_one_is_on_the_way_waits_for_it_and_else_is_told_that_the
         return bench.nursery.fork()
 
     spares = made(slow, 1)
+    with spares._changed:
+        assert spares._changed.wait_for(lambda: spares._making == 1, 60)
     threading.Timer(0.05, may_go.set).start()
     child = spares.take()
     assert child is not None
@@ -110,6 +113,18 @@ def test_those_of_a_zygote_that_is_gone_are_forgotten_and_late_ones_ended(bench,
     assert bench.nursery.wait(children[0].pid, 60) is not None, "it was made for a zygote that is gone"
 
 
-@pytest.mark.parametrize(("memory", "most"), [(None, 2), (24 << 30, 2), (80 << 30, 8), (141 << 30, 13), (1 << 40, 13)])
+def test_who_waited_before_the_zygote_learned_more_is_ended(bench, made):
+    spares = made(bench.nursery.fork, 2)
+    until_full(spares, 2)
+    old = spares.pids()
+    spares.renew()
+    assert all(gone(pid) for pid in old)
+    until_full(spares, 2)
+    assert not set(old) & set(spares.pids())
+    for one in (spares.take(), spares.take()):
+        one.kill()
+
+
+@pytest.mark.parametrize(("memory", "most"), [(None, 0), (8 << 30, 0), (24 << 30, 2), (80 << 30, 8), (141 << 30, 13), (1 << 40, 13)])
 def test_they_take_a_small_share_of_the_device(memory, most):
     assert most_spares(memory) == most
