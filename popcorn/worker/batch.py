@@ -78,7 +78,10 @@ def check_batch(launch: "Launch") -> None:
             return
         # the reference's batch right after: on a machine where others use the memory too, it is as slow as the candidate's was
         reference = (_batch(launch, BASELINE, contents), own_s)
-        if attempt and agree(slack):
+        # where caches were evicted for both, the reference's says at once what that costs a batch more than a window
+        if (attempt or _stays(launch)) and agree(slack):
+            if _stays(launch):
+                launch.taken.over_claimed[launch.index] = ratio / max(1.0, (reference[0] - overhead_s) / own_s)
             return
         if attempt > 1 and (launch.helped_s > claimed_s or not agree(2 * SLACK)):
             break  # no busy moment lasts that long, nor do helpers that never rest: pairs will say
