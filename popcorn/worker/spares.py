@@ -101,6 +101,7 @@ class Spares:
                     return
                 self._making += 1
                 generation = self._generation
+                self._changed.notify_all()
             made: Child | None = None
             try:
                 made = self._make()
