@@ -18,7 +18,7 @@ import warnings
 from collections import defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -73,8 +73,9 @@ def main() -> int:
     asked = parser.parse_args()
     warnings.simplefilter("ignore", PopcornWarning)
     # what this user adopted is theirs, and no part of what ships
-    os.environ["POPCORN_CACHE_DIR"] = os.environ.get("POPCORN_SHIP_CACHE", str(Path(gettempdir()) / "popcorn-ship"))
-    return {"measure": measure, "share": share, "pack": pack}[asked.command](asked)
+    with TemporaryDirectory(prefix="popcorn-ship-") as cache:  # builds, too: nothing that anybody wants to bring home
+        os.environ["POPCORN_CACHE_DIR"] = cache
+        return {"measure": measure, "share": share, "pack": pack}[asked.command](asked)
 
 
 def measure(asked: argparse.Namespace) -> int:
@@ -98,10 +99,9 @@ def measure(asked: argparse.Namespace) -> int:
             continue
         own = asked.to / device.replace(":", "-")
         own.mkdir(parents=True, exist_ok=True)
-        cache = Path(gettempdir()) / f"popcorn-ship-{own.name}"  # builds: nothing that anybody wants to bring home
         command = [sys.executable, str(Path(__file__)), "share", "--device", device, "--seconds", str(asked.seconds), "--to", str(own),
                    "--limit", str(limit), "--ops", *mine]  # fmt: skip
-        running.append(subprocess.Popen(command, env={**os.environ, "POPCORN_SHIP_CACHE": str(cache)}))
+        running.append(subprocess.Popen(command))
     failed = [code for code in (one.wait() for one in running) if code]
     records = read([asked.to])
     print(f"measured in {time.monotonic() - began:.0f} s; {len(failed)} of {len(running)} shares failed")

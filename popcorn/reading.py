@@ -26,7 +26,7 @@ def read_toml(path: Path, refused: Callable[[str], PopcornError]) -> dict[str, A
 
 
 def read_kernel(path: Path, most_bytes: int = MAX_SOURCE_BYTES) -> str:
-    """The text of a kernel file, at most `most_bytes` long. Raises MissingFile, or BadCandidate for what is no text, empty or too long."""
+    """The text of a kernel file, at most `most_bytes` long. Raises MissingFile, or BadCandidate for what is no text or too long."""
     if not path.is_file():
         what = "is not a file" if path.exists() else "does not exist"
         raise MissingFile(f"{path} {what}; give the path of a kernel file (.py, .c, .cpp or .cu).")

@@ -6,7 +6,7 @@ between them, however old both values are. The first of them comes at least a st
 
     power = (shown at the last step − shown at the first) / time between them,   energy of a call = power × length of the burst / calls
 
-A step is seen at some moment between two readings, 2 ms apart: that is the interval.
+A step is seen at some moment between two readings, as far apart as these were: that is the interval.
 """
 
 import time

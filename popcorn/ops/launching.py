@@ -8,10 +8,13 @@ constants, the device; arguments whose addresses are not multiples of 16 bytes g
 from typing import Any
 
 import torch
+import triton
 from torch import Tensor
 from triton import knobs
 
 _MOST = 4096
+_KNOWN = triton.__version__.startswith("3.6.")
+"""Whether the launcher in C takes its arguments in the order that is known here: another order would be no error, but other arguments."""
 _stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 _current = getattr(torch._C, "_cuda_getDevice", None)
 
@@ -29,7 +32,7 @@ def _way_of(made: Any) -> tuple[Any, tuple[Any, ...]]:
     try:
         bare = not (run.global_scratch_size or run.profile_scratch_size)
         before = (made.function, run.launch_cooperative_grid, run.launch_pdl, None, None, *hooks)
-        if bare and callable(run.launch):
+        if _KNOWN and bare and callable(run.launch):
             return run.launch, before
     except AttributeError:
         pass  # another version of Triton
