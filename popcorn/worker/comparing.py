@@ -64,15 +64,19 @@ def time_controls(session: Session, trials: Trials, plant: float = PLANT) -> Con
 def _compare(session: Session, trials: Trials, sides: list[str], plant: float = PLANT) -> tuple[Turns, Taken, Pace]:
     """Rounds of fresh launches of these sides; the first two are the ones compared."""
     taken = Taken()
-    first = Launch(session, trials, taken, None, 0, sides)
+    cuda = session.bench.cuda
+    first = Launch(session, trials, taken, None, *((0, sides) if cuda else (10_000, sides[:2])))
     pace = first.pace
+    if not cuda:
+        first.close()
+        taken.warm.clear()
     plan = plan_of(session, pace, len(sides))
     taken.blocks, taken.plant, taken.calls = plan.blocks, plant, pace.calls
 
     @contextmanager
     def open_round(index: int) -> Iterator[Launch]:
         order = sides if index % 2 == 0 else [*reversed(sides[:2]), *sides[2:]]
-        launch = first if index == 0 else Launch(session, trials, taken, pace, index, order)
+        launch = first if cuda and index == 0 else Launch(session, trials, taken, pace, index, order)
         try:
             yield launch
             if CANDIDATE in sides:

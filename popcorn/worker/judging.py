@@ -79,7 +79,9 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
             session.bring_rehearsed(references)
         if index + 1 == len(plan) and not brought:
             brought = True
-            session.bring(candidates=1, references=0 if early else 1 + request.control)  # most who come as far as this are timed next
+            session.bring(
+                candidates=1, references=0 if early else 1 + (request.control and session.bench.cuda)
+            )  # most who come as far as this are timed next
         dims = _dims(session, index, jittered)
         question = session.question(dims, "trial", index, distribution=distribution, layout=layout)
         also = (f", {layout}" if layout != "contiguous" else "") + (f", {_SIZES[request.sizes]}" if jittered else "")

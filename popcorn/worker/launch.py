@@ -36,8 +36,13 @@ _MUCH = 0.2
 """Share of a GPU's memory from which on a launch waits for the last one's to be given back before it takes its own."""
 
 
+_ROOM = 2
+"""A CPU's heap grows once, before anything lies in it, to so many times what a block needs. glibc 2.36 cannot give a freed aligned block out again for one of
+its own size, so new ones lie elsewhere until neighbours have merged; with just enough room some block or other met fresh pages, and took twice as long."""
+
+
 class Launch:
-    """One fresh launch of every side, as turns.take_turns wants it. The first finds the pace of all. Where it is not `timed` nothing has to be warm."""
+    """One fresh launch of every side, as turns.take_turns wants it. The first finds the pace of all; on a CPU it does nothing else. Where it is not `timed` nothing has to be warm."""
 
     def __init__(self, session: Session, trials: Trials, taken: Taken, pace: Pace | None, index: int, sides: list[str], timed: bool = True):
         self.session, self.trials, self.taken, self.index = session, trials, taken, index
@@ -73,6 +78,8 @@ class Launch:
             self._warm(side, self.children[side], first=number == 0)
         if pace is None:
             self._find_pace(started[:2])
+            if not session.bench.cuda:
+                return  # it was there for that alone: a heap that grew late has fresh pages in some block or other, and a call takes twice as long there
         # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
         self.prepare(-1)
         for attempt in range(1 if session.bench.cuda else 2):
@@ -118,7 +125,8 @@ class Launch:
             construct(session, child, trial, question, "load")
         else:
             construct_reference(session, child, trial, question)
-        self._ask(side, child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]})
+        footprint = _ROOM * self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
+        self._ask(side, child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
         first = {"do": "first", "forward_seed": question["forward_seed"]}
         if side == CANDIDATE:
             session.ask_candidate(child, first, "timing", session.request.first_call_s)
@@ -186,10 +194,8 @@ class Launch:
     def _take(self) -> None:
         """Private copies of the block's contents in every process; what one did with the last ones is gone."""
         children = {id(child): (side, child) for side, child in self.children.items()}
-        last, calls = self.trials.last, self.pace.calls if self.pace.once_s else 0
-        footprint = calls * (last["input_bytes"] + 3 * last["output_bytes"])  # a CPU's heap grows once, to what a block needs
         for side, child in children.values():
-            self._ask(side, child, {"do": "take", **self.sets, "footprint": footprint})
+            self._ask(side, child, {"do": "take", **self.sets})
 
     def _run_block(self, side: str) -> tuple[dict[str, Any], float]:
         """The child's answer to one block, and the parent's time around it."""
