@@ -66,6 +66,7 @@ def test_without_hidden_seeds_inputs_are_made_again(bench: Bench, store: Store, 
 def test_without_fresh_inputs_a_replay_is_fast(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     derive = session.derive
     monkeypatch.setattr(session, "derive", lambda secret, *labels: derive(secret, *labels[:1]))
+    monkeypatch.setattr(judging, "_PLAN", ("normal",))  # of one seed other kinds of values differ, and not always in the corners
     answer = judged("cache_by_corner", bench, store)
     assert answer.record.verdict.correct and not answer.as_it_must, answer.sentence()
 
