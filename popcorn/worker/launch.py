@@ -36,9 +36,9 @@ _MUCH = 0.2
 """Share of a GPU's memory from which on a launch waits for the last one's to be given back before it takes its own."""
 
 
-_ROOM = 2
-"""A CPU's heap grows once, before anything lies in it, to so many times what a block needs. glibc 2.36 cannot give a freed aligned block out again for one of
-its own size, so new ones lie elsewhere until neighbours have merged; with just enough room some block or other met fresh pages, and took twice as long."""
+_SETTLING = {"cpu": 4, "cuda": 1}
+"""Blocks that do not count at the beginning of a launch. On a CPU the allocator needs several: glibc 2.36 cannot give a freed aligned block out again for one of
+its own size, so new ones lie elsewhere, in fresh pages, until neighbours have merged; a call that meets them takes twice as long."""
 
 
 class Launch:
@@ -80,9 +80,9 @@ class Launch:
             self._find_pace(started[:2])
             if not session.bench.cuda:
                 return  # it was there for that alone: a heap that grew late has fresh pages in some block or other, and a call takes twice as long there
-        # blocks that do not count: the allocator (a CPU's needs two) and the caches find their steady state
+        # blocks that do not count: the allocator and the caches find their steady state
         self.prepare(-1)
-        for attempt in range(1 if session.bench.cuda else 2):
+        for attempt in range(_SETTLING["cuda" if session.bench.cuda else "cpu"]):
             if attempt:
                 self._take()
             for side in started:
@@ -125,7 +125,7 @@ class Launch:
             construct(session, child, trial, question, "load")
         else:
             construct_reference(session, child, trial, question)
-        footprint = _ROOM * self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
+        footprint = self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
         self._ask(side, child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
         first = {"do": "first", "forward_seed": question["forward_seed"]}
         if side == CANDIDATE:
