@@ -36,9 +36,8 @@ _MUCH = 0.2
 """Share of a GPU's memory from which on a launch waits for the last one's to be given back before it takes its own."""
 
 
-_SETTLING = {"cpu": 4, "cuda": 1}
-"""Blocks that do not count at the beginning of a launch. On a CPU the allocator needs several: glibc 2.36 cannot give a freed aligned block out again for one of
-its own size, so new ones lie elsewhere, in fresh pages, until neighbours have merged; a call that meets them takes twice as long."""
+_SETTLING = {"cpu": 2, "cuda": 1}
+"""Blocks that do not count at the beginning of a launch."""
 
 
 class Launch:
