@@ -193,6 +193,7 @@ def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True, 
         # the kernel's account of waiting for a core: a busy machine makes nobody look slower than it is. Processor time would not do:
         # work in a process that left the tree has none here
         helped_s = waiting.helped_s(wall_s)
+        launch.faults[side] = waiting.faults() / calls
         wall_s = max(1e-9, wall_s - waiting.waited_s())
     if side == CANDIDATE:
         answered_s = waiting.cpu_s()

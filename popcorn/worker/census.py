@@ -52,6 +52,13 @@ def beside(pid: int) -> tuple[set[int], tuple[str, ...]]:
     return set(), ()
 
 
+def faults_of(pid: int) -> int:
+    """Fresh pages that a process has met so far: each costs it a part of a microsecond, by nobody's doing but the memory's; 0 when it is gone."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])
+    return 0
+
+
 class Census:
     """Processor time of a tree since this was made; a process that joined later counts in full, one that left as far as it was reaped."""
 
@@ -61,6 +68,11 @@ class Census:
         self._reaped_s = reaped_s(pid)
         self._main = main_thread_s(pid)
         self._beside = beside(pid)
+        self._faults = faults_of(pid)
+
+    def faults(self) -> int:
+        """Fresh pages that the root met so far."""
+        return max(0, faults_of(self._root) - self._faults)
 
     def cpu_s(self) -> float:
         """Seconds so far."""

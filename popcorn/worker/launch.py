@@ -38,6 +38,9 @@ _MUCH = 0.2
 
 _SETTLING = {"cpu": 2, "cuda": 1}
 """Blocks that do not count at the beginning of a launch."""
+_ROOM = 2
+"""A CPU's heap grows once, before anything lies in it, to so many times what a block needs. glibc 2.36 cannot give a freed aligned block out again for one of
+its own size, so new ones lie elsewhere until neighbours have merged; with just enough room some block or other met fresh pages, and took twice as long."""
 
 
 class Launch:
@@ -55,6 +58,8 @@ class Launch:
         """The very lists that `time_block` returned."""
         self.settled_s = 0.0
         self.helped_s = 0.0
+        self.faults: dict[str, float] = {}
+        """Fresh pages that a call met when the parent timed last, by side."""
         """Seconds a call of the last batch or row in which the candidate's helpers worked and its first thread did not."""
         self.attached: set[tuple[int, str]] = set()
         self.batches_made = 0
@@ -124,7 +129,7 @@ class Launch:
             construct(session, child, trial, question, "load")
         else:
             construct_reference(session, child, trial, question)
-        footprint = self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
+        footprint = _ROOM * self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
         self._ask(side, child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
         first = {"do": "first", "forward_seed": question["forward_seed"]}
         if side == CANDIDATE:

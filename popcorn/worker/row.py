@@ -73,6 +73,7 @@ def _row(launch: "Launch", side: str, count: int, outbox: dict[str, Any]) -> flo
     wall_s = time.monotonic() - began
     if not bench.cuda:
         helped_s = census.helped_s(wall_s)
+        launch.faults[side] = census.faults() / count
         wall_s = max(1e-9, wall_s - census.waited_s())  # as in a batch
     if side == CANDIDATE:
         launch.helped_s = helped_s / count if not bench.cuda else 0.0

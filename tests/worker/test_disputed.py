@@ -57,7 +57,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, mine_s: list[float], before: dict[int
     for name, found in (("_stays", True), ("_choice", None), ("_sets", 20), ("_prepare", None)):
         monkeypatch.setattr(batch, name, lambda *_, found=found: found)
     monkeypatch.setattr(batch, "_batch", timed)
-    launch = SimpleNamespace(taken=taken, index=len(before), helped_s=0.0, recorded_s={CANDIDATE: CALL_S, BASELINE: CALL_S}.__getitem__)
+    launch = SimpleNamespace(
+        taken=taken, index=len(before), helped_s=0.0, faults={}, recorded_s={CANDIDATE: CALL_S, BASELINE: CALL_S}.__getitem__
+    )
     batch.check_batch(launch)  # type: ignore[arg-type]
     return count, taken
 
@@ -82,6 +84,7 @@ class Asked:
     def __init__(self, claimed_s: float, mine_s: float, helped_s: float):
         self.taken, self.index, self.block = Taken(), 0, 0
         self.claimed_s, self.mine_s, self.helped_s = claimed_s, mine_s, helped_s
+        self.faults: dict[str, float] = {}
         self.least_s: float | None = None
         self.why = ""
 
@@ -125,3 +128,17 @@ def test_a_busy_machine_is_named_where_nobody_helped() -> None:
     asked = Asked(CALL_S, 1.2 * CALL_S, 0.0)
     asked.settle_twice()
     assert asked.least_s == pytest.approx(1.2 * CALL_S) and "machine" in asked.why
+
+
+def test_fresh_pages_beyond_the_references_accuse_nobody_and_their_time_counts() -> None:
+    asked = Asked(CALL_S, 3 * CALL_S, 0.0)
+    asked.faults = {CANDIDATE: 1e3 + 2 * CALL_S / 1.5e-6, BASELINE: 1e3}
+    asked.settle_twice()
+    assert asked.least_s == pytest.approx(3 * CALL_S) and "memory grows" in asked.why and not asked.taken.accused
+
+
+def test_fresh_pages_that_the_reference_meets_as_well_are_no_excuse() -> None:
+    asked = Asked(CALL_S, 3 * CALL_S, 0.0)
+    asked.faults = {CANDIDATE: 1e6, BASELINE: 1e6}
+    with pytest.raises(Refused, match="the candidate's process claims"):
+        asked.settle_twice()
