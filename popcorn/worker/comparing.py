@@ -71,7 +71,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         first.close()
         taken.warm.clear()
     plan = plan_of(session, pace, len(sides))
-    taken.blocks, taken.plant, taken.calls = plan.blocks, plant, pace.calls
+    taken.blocks, taken.plant = plan.blocks, plant
 
     @contextmanager
     def open_round(index: int) -> Iterator[Launch]:

@@ -96,8 +96,7 @@ class Launch:
 
     def _takes_much(self, trial: dict[str, Any]) -> bool:
         """Whether two launches at once might not fit. A CPU's processes are gone at once."""
-        sets = self.taken.calls or 1
-        needs = len(self.children) * sets * (trial["input_bytes"] + 2 * trial["output_bytes"])
+        needs = len(self.children) * self.pace.calls * (trial["input_bytes"] + 2 * trial["output_bytes"])
         return not self.session.bench.cuda or needs > _MUCH * (self.session.bench.machine.memory_bytes or 0)
 
     def _find_pace(self, compared: list[str]) -> None:

@@ -70,8 +70,6 @@ class Taken:
     """Per launch on a GPU, the reference's time beside the candidate over its time after the candidate was gone."""
     method: str = ""
     blocks: int = 0
-    calls: int = 0
-    """Of a block."""
     doubts: list[str] = field(default_factory=list)
     """Why the parent's clock could not confirm a time without accusing anybody."""
     plant: float = PLANT
