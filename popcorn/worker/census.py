@@ -34,10 +34,15 @@ def main_thread_s(pid: int) -> tuple[float, float]:
     return 0.0, 0.0
 
 
+def _stat(pid: int) -> list[str]:
+    """What the kernel tells of a process, from its state on: its name, which may hold anything, stands before."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
 def reaped_s(pid: int) -> float:
     """Processor seconds of children that it has waited for, in steps of 10 ms."""
     with contextlib.suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = _stat(pid)
         return (int(fields[13]) + int(fields[14])) * _TICK_S  # cutime, cstime
     return 0.0
 
@@ -45,8 +50,8 @@ def reaped_s(pid: int) -> float:
 def beside(pid: int) -> tuple[set[int], tuple[str, ...]]:
     """Children of the process's parent, to whom comes whoever leaves the tree, and the accounts of those that the parent has reaped."""
     with contextlib.suppress(OSError, IndexError, ValueError):
-        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-        fields = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()
+        parent = int(_stat(pid)[1])
+        fields = _stat(parent)
         children = {int(each) for task in Path(f"/proc/{parent}/task").iterdir() for each in (task / "children").read_text().split()}
         return children, (fields[8], fields[10], fields[13], fields[14])  # minor and major faults, user and system time of the reaped
     return set(), ()
@@ -55,7 +60,7 @@ def beside(pid: int) -> tuple[set[int], tuple[str, ...]]:
 def faults_of(pid: int) -> int:
     """Fresh pages that a process has met so far: each costs it a part of a microsecond, by nobody's doing but the memory's; 0 when it is gone."""
     with contextlib.suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])
+        return int(_stat(pid)[7])
     return 0
 
 
