@@ -7,6 +7,8 @@ each element costs little more than one exponential: at two bytes an element, a 
 import triton
 import triton.language as tl
 
+from popcorn.ops.powers import exp_of
+
 LONG_BLOCK = 8192
 """Elements of a step along a long row."""
 LONG_WARPS = 16
@@ -21,10 +23,10 @@ def largest_and_sum(row, width, BLOCK: tl.constexpr, LANES: tl.constexpr):
     for start in range(0, width, BLOCK):
         v = tl.load(row + start + offset, mask=start + offset < width, other=-float("inf")).to(tl.float32)
         higher = tl.maximum(top, tl.max(v, 1))
-        total = total * tl.exp(top - higher) + tl.sum(tl.exp(v - higher[:, None]), 1)
+        total = total * exp_of(top - higher) + tl.sum(exp_of(v - higher[:, None]), 1)
         top = higher
     m = tl.max(top, 0)
-    return m, tl.sum(total * tl.exp(top - m), 0)
+    return m, tl.sum(total * exp_of(top - m), 0)
 
 
 @triton.jit
@@ -35,9 +37,9 @@ def largest_and_sum_of(v):
     thread among 256, where these are 18, and the unit that makes them would bound two-byte rows.
     """
     top = tl.maximum(tl.max(v, 2), -3.3895314e38)
-    total = tl.sum(tl.exp(v - top[:, :, None]), 2)
+    total = tl.sum(exp_of(v - top[:, :, None]), 2)
     m = tl.max(top, 1)
-    return m, tl.sum(total * tl.exp(top - m[:, None]), 1)
+    return m, tl.sum(total * exp_of(top - m[:, None]), 1)
 
 
 @triton.jit

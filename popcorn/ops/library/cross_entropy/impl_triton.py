@@ -24,7 +24,7 @@ _LEFT_OUT = tl.constexpr(-100)
 
 
 @triton.jit
-def _forward_rows(logits, target, sums, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def _forward_rows(logits, target, sums, loss, rows, width, step, ALONE: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     row = lane[:, None]
     column = tl.arange(0, BLOCK)[None, :]
@@ -37,9 +37,14 @@ def _forward_rows(logits, target, sums, rows, width, step, ROWS: tl.constexpr, B
     picked = tl.load(logits + lane.to(tl.int64) * step + wanted, mask=known, other=float("nan")).to(tl.float32)
     counted = wanted != _LEFT_OUT
     tl.store(sums + lane, answer, mask=lane < rows)
-    place = sums + rows + tl.program_id(0)
-    tl.store(place, tl.sum(tl.where(counted, answer - picked, 0.0), 0))
-    tl.store(place + tl.num_programs(0), tl.sum(counted.to(tl.float32), 0))
+    whole, number = tl.sum(tl.where(counted, answer - picked, 0.0), 0), tl.sum(counted.to(tl.float32), 0)
+    if ALONE:
+        tl.store(sums + rows, number)
+        tl.store(loss, (whole / number).to(loss.dtype.element_ty))
+    else:
+        place = sums + rows + tl.program_id(0)
+        tl.store(place, whole)
+        tl.store(place + tl.num_programs(0), number)
 
 
 @triton.jit
@@ -84,11 +89,15 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     given, step = as_rows(logits, width)
     tile = tile_of(width)
     programs = -(-rows // tile.rows) if width <= IN_REGISTERS else rows
-    # log-sum-exp of each row, losses of each program, rows counted by each program, and how many in all
-    sums = torch.empty((rows + 2 * programs + 1,), dtype=torch.float32, device=logits.device)
+    alone = programs == 1 and width <= IN_REGISTERS
+    # log-sum-exp of each row, losses of each program, rows counted by each program, and how many in all; of a program that is alone the last only
+    sums = logits.new_empty((rows + (0 if alone else 2 * programs) + 1,), dtype=torch.float32)
     made = (given, target.contiguous(), sums)
     if width <= IN_REGISTERS:
-        _launch_forward(programs, made, (rows, width, step), tile[:2], tile.warps)
+        loss = logits.new_empty(()) if alone else sums
+        _launch_forward(programs, (*made, loss), (rows, width, step), (alone, *tile[:2]), tile.warps)
+        if alone:
+            return (loss,), (sums,)
     else:
         _launch_forward_long(programs, made, (rows, width, step), (LONG_BLOCK, lanes_of(logits.element_size())), LONG_WARPS)
     return (mean_of_counted(sums, logits.dtype, rows, programs),), (sums,)
