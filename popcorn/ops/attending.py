@@ -60,6 +60,17 @@ def _range_of(edges, own, start, times, HIGH: tl.constexpr, PACKED: tl.constexpr
 
 
 @triton.jit
+def _place_of(rows, together, heads, group, times, QUERIES: tl.constexpr):
+    # (row, first query, sequence, head, the head that it shares keys with) of a program: so many rows together, of them the longest tiles first
+    many = tl.cdiv(times, QUERIES)
+    lowest = tl.program_id(0) // (together * many) * together
+    here = tl.minimum(rows - lowest, together)
+    place = tl.program_id(0) - lowest * many
+    row = lowest + place % here
+    return row, (many - 1 - place // here) * QUERIES, row // heads, row % heads, row % heads // group
+
+
+@triton.jit
 def _over_keys(
     total, top, part, scores, q, k, v, outer, shared, begin, end, scale, first, last,
     MASKED: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr, AHEAD: tl.constexpr,
@@ -90,14 +101,7 @@ def _forward_tiles(
     CAUSAL: tl.constexpr, PACKED: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr,
     AHEAD: tl.constexpr,
 ):  # fmt: skip
-    many = tl.cdiv(times, QUERIES)
-    # so many rows together, of them the longest tiles first
-    lowest = tl.program_id(0) // (together * many) * together
-    here = tl.minimum(rows - lowest, together)
-    place = tl.program_id(0) - lowest * many
-    row = lowest + place % here
-    start = (many - 1 - place // here) * QUERIES
-    outer, head, shared = row // heads, row % heads, row % heads // group
+    row, start, outer, head, shared = _place_of(rows, together, heads, group, times, QUERIES)
     query = start + tl.arange(0, QUERIES)
     queries = _tile(q, outer, head, start, QUERIES, WIDE)
     total = tl.zeros([QUERIES, WIDE], tl.float32)
@@ -210,13 +214,10 @@ def _over_keys_again(
 
 @triton.jit
 def _backward_queries(
-    q, k, v, dy, dq, sums, along, edges, heads, group, times, scale, slope_scale,
+    q, k, v, dy, dq, sums, along, edges, rows, together, heads, group, times, scale, slope_scale,
     CAUSAL: tl.constexpr, PACKED: tl.constexpr, OWNED: tl.constexpr, PASSING: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    many = tl.cdiv(times, OWNED)
-    row = tl.program_id(0) % (tl.num_programs(0) // many)
-    start = (many - 1 - tl.program_id(0) // (tl.num_programs(0) // many)) * OWNED
-    outer, head, shared = row // heads, row % heads, row % heads // group
+    row, start, outer, head, shared = _place_of(rows, together, heads, group, times, OWNED)
     query = start + tl.arange(0, OWNED)
     queries, slopes = _tile(q, outer, head, start, OWNED, WIDE), _tile(dy, outer, head, start, OWNED, WIDE)
     at = row.to(tl.int64) * times + query
@@ -275,8 +276,9 @@ def attend_back(
     owned, passing, warps, stages = BACKWARD
     along, by = torch.empty_like(sums), sums if edges is None else edges
     tiles = outer * -(-times // owned)
-    numbers = (heads, heads // sharing, times, wide**-0.5 * _LOG2_E, wide**-0.5)
+    numbers: tuple[float, ...] = (heads, heads // sharing, times, wide**-0.5 * _LOG2_E, wide**-0.5)
     constants = (causal, edges is not None, owned, passing, wide)
+    given: tuple[Block, ...]
     own, pass_ = ({n: _blocks(t, high) for n, t in zip("qkvy", (q, k, v, dy), strict=True)} for high in (owned, passing))
     rows = outer * heads * times
     steps = (*y.stride()[:3], *dy.stride()[:3])
@@ -285,12 +287,6 @@ def attend_back(
         given = (pass_["q"], own["k"], own["v"], pass_["y"], _blocks(made[1], owned), _blocks(made[2], owned))
         _launch_keys(tiles * sharing, given, (sums, along, by), numbers, constants, warps, stages)
     if needed[0]:
-        _launch_queries(
-            tiles * heads,
-            (own["q"], pass_["k"], pass_["v"], own["y"], _blocks(made[0], owned)),
-            (sums, along, by),
-            numbers,
-            constants,
-            warps,
-            stages,
-        )
+        given = (own["q"], pass_["k"], pass_["v"], own["y"], _blocks(made[0], owned))
+        numbers = (outer * heads, FORWARD.together, *numbers)
+        _launch_queries(tiles * heads, given, (sums, along, by), numbers, constants, warps, stages)

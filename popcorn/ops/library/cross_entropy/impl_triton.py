@@ -16,7 +16,7 @@ from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
 from popcorn.ops.sums import mean_of_counted
-from popcorn.ops.tiles import as_rows, fresh, power_of_two, tile_of
+from popcorn.ops.tiles import as_rows, fresh, patch_of, tile_of
 
 LANGUAGE = "triton"
 IN_REGISTERS = 4096
@@ -110,11 +110,9 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     rows = logits.numel() // width
     given, step = as_rows(logits, width)
     out = fresh(logits)
-    block = min(2048, max(16, power_of_two(width)))
-    height = 2048 // block
-    programs = -(-rows // height) * -(-width // block)
+    patch = patch_of(rows, width)
     tensors = (given, target.contiguous(), sums, cotangents[0], out)
-    _launch_backward(programs, tensors, (rows, width, step, sums.numel() - 1), (height, block), 4)
+    _launch_backward(patch.programs, tensors, (rows, width, step, sums.numel() - 1), patch[1:], 4)
     return [out, None]
 
 

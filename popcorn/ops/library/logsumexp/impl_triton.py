@@ -16,7 +16,7 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, largest_and_sum_of, log_of
-from popcorn.ops.tiles import as_rows, fresh, power_of_two
+from popcorn.ops.tiles import as_rows, fresh, patch_of, power_of_two
 
 LANGUAGE = "triton"
 IN_REGISTERS = 8192
@@ -108,10 +108,8 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     rows = x.numel() // width
     given, step = as_rows(x, width)
     dx = fresh(x)
-    block = min(2048, max(16, power_of_two(width)))
-    height = 2048 // block
-    programs = -(-rows // height) * -(-width // block)
-    _launch_backward(programs, (given, kept[0], cotangents[0].contiguous(), dx), (rows, width, step), (height, block), 4)
+    patch = patch_of(rows, width)
+    _launch_backward(patch.programs, (given, kept[0], cotangents[0].contiguous(), dx), (rows, width, step), patch[1:], 4)
     return [dx]
 
 
