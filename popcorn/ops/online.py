@@ -18,7 +18,7 @@ LONG_WARPS = 16
 def largest_and_sum(row, width, BLOCK: tl.constexpr, LANES: tl.constexpr):
     """(m, Σ exp(v − m)) over `width` elements at `row`; m is the lowest finite number where all are −inf."""
     offset = tl.arange(0, BLOCK // LANES)[:, None] * LANES + tl.arange(0, LANES)[None, :]
-    top = tl.full([BLOCK // LANES], -3.3895314e38, tl.float32)
+    top = tl.full([BLOCK // LANES], -3.4028234663852886e38, tl.float32)
     total = tl.zeros([BLOCK // LANES], tl.float32)
     for start in range(0, width, BLOCK):
         v = tl.load(row + start + offset, mask=start + offset < width, other=-float("inf")).to(tl.float32)
@@ -36,7 +36,7 @@ def largest_and_sum_of(v):
     Reducing (largest, sum) pairs would save one of the two short rounds and cost two exponentials at each of its steps: 34 for 16 elements of a
     thread among 256, where these are 18, and the unit that makes them would bound two-byte rows.
     """
-    top = tl.maximum(tl.max(v, 2), -3.3895314e38)
+    top = tl.maximum(tl.max(v, 2), -3.4028234663852886e38)
     total = tl.sum(exp_of(v - top[:, :, None]), 2)
     m = tl.max(top, 1)
     return m, tl.sum(total * exp_of(top - m[:, None]), 1)

@@ -28,7 +28,7 @@ def _forward_rows(logits, index, y, exact, rows, width, step, ROWS: tl.constexpr
     column = tl.arange(0, BLOCK)[None, :]
     inside = (row < rows) & (column < width)
     v = tl.load(logits + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-    top = tl.maximum(tl.max(v, 1), -3.3895314e38)
+    top = tl.maximum(tl.max(v, 1), -3.4028234663852886e38)
     answer = log_of(top, tl.sum(tl.exp(v - top[:, None]), 1))
     wanted = tl.load(index + lane, mask=lane < rows, other=-1)
     known = (wanted >= 0) & (wanted < width)
