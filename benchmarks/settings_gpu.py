@@ -45,6 +45,7 @@ TABLES = [
          (64, 64, 4, 2, 16, False), (128, 32, 4, 3, 16, False), (128, 64, 4, 2, 16, False), (128, 64, 4, 2, 4, False)],
         "cudnn",
     ),
+    Table("attn", True, "popcorn.ops.attending:BACKWARD", [(128, 32, 8, 2), (128, 32, 8, 3), (64, 64, 4, 2)], "cudnn"),
     Table(
         "logsumexp", False, f"{LIBRARY}.logsumexp.impl_triton:WAY",
         [(32, 4096, True), (64, 4096, True), (128, 4096, True), (64, 4096, False), (128, 4096, False), (16, 4096, True), (64, 8192, True), (128, 16384, True)],

@@ -152,12 +152,14 @@ def _over_queries(
         at = (outer * heads + head).to(tl.int64) * times + query
         queries, slopes = _tile(q, outer, head, start, PASSING, WIDE), _tile(dy, outer, head, start, PASSING, WIDE)
         sum_ = tl.load(sums + at, mask=query < times, other=0.0)
-        mass = tl.exp2(tl.dot(keys, queries.T) * scale - sum_[None, :])  # keys down, queries across
+        scores = tl.dot(keys, queries.T) * scale - sum_[None, :]  # keys down, queries across
+        moved = tl.dot(values, slopes.T)  # on its way while exponentials are made
+        mass = tl.exp2(scores)
         if MASKED:
             mass = tl.where((query[None, :] >= begin[:, None]) & (query[None, :] < end[:, None]), mass, 0.0)
         dv = tl.dot(mass.to(slopes.dtype), slopes, dv)
         less = tl.load(along + at, mask=query < times, other=0.0)
-        moved = mass * (tl.dot(values, slopes.T) - less[None, :])
+        moved = mass * (moved - less[None, :])
         dk = tl.dot(moved.to(queries.dtype), queries, dk)
     return dk, dv
 
@@ -203,11 +205,13 @@ def _over_keys_again(
 ):  # fmt: skip
     for start in tl.range(first, last, PASSING):
         keys, values = _tile(k, outer, shared, start, PASSING, WIDE), _tile(v, outer, shared, start, PASSING, WIDE)
-        mass = tl.exp2(tl.dot(queries, keys.T) * scale - sum_[:, None])
+        scores = tl.dot(queries, keys.T) * scale - sum_[:, None]
+        moved = tl.dot(slopes, values.T)  # on its way while exponentials are made
+        mass = tl.exp2(scores)
         if MASKED:
             key = start + tl.arange(0, PASSING)[None, :]
             mass = tl.where((key >= begin[:, None]) & (key < end[:, None]), mass, 0.0)
-        moved = mass * (tl.dot(slopes, values.T) - less[:, None])
+        moved = mass * (moved - less[:, None])
         total = tl.dot(moved.to(keys.dtype), keys, total)
     return total
 
