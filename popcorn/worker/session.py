@@ -149,7 +149,7 @@ class Session:
         folder = self.new_folder("candidate")
         if self._is_python():
             path = folder / "candidate.py"
-            path.write_text(self.request.source)
+            path.write_text(self.request.source, encoding="utf-8")
         else:
             path = folder / Path(self.request.name).name
         memory = int(0.75 * (self.bench.machine.memory_bytes or 8 << 30))
