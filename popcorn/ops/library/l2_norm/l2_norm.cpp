@@ -8,12 +8,11 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         T* y = at<T>(out[0]);
         share(n, d, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
             for (int64_t r = first; r < end; r++) {
-                W squares = 0;
-#pragma omp simd reduction(+ : squares)
-                for (int64_t i = 0; i < d; i++) { W v = load(x + r * d + i); squares += v * v; }
-                W scale = W(1) / std::max(std::sqrt(squares), W(eps));
-#pragma omp simd
-                for (int64_t i = 0; i < d; i++) store(y + r * d + i, W(load(x + r * d + i)) * scale);
+                const T* row = x + r * d;
+                Sum<W> squares;
+                over<W>(d, [&](int64_t i, auto part, int k) { vec<W> v = load(row + i, part, W(0)); squares.add(v * v, k); });
+                W scale = W(1) / std::max(std::sqrt(squares.total()), W(eps));
+                over<W>(d, [&](int64_t i, auto part, int) { store(y + r * d + i, load(row + i, part, W(0)) * scale, part); });
             }
         });
     });
@@ -31,17 +30,18 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T* dx = at<T>(grads[0]);
         share(n, d, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
             for (int64_t r = first; r < end; r++) {
-                W squares = 0, along = 0;
-#pragma omp simd reduction(+ : squares, along)
-                for (int64_t i = 0; i < d; i++) {
-                    W v = load(x + r * d + i);
-                    squares += v * v;
-                    along += v * W(load(dy + r * d + i));
-                }
-                W length = std::sqrt(squares), s = W(1) / std::max(length, W(eps));
-                W pull = length < W(eps) ? W(0) : s * s * along;
-#pragma omp simd
-                for (int64_t i = 0; i < d; i++) store(dx + r * d + i, s * (W(load(dy + r * d + i)) - W(load(x + r * d + i)) * pull));
+                const T *row = x + r * d, *dyr = dy + r * d;
+                Sum<W> squares, along;
+                over<W>(d, [&](int64_t i, auto part, int k) {
+                    vec<W> v = load(row + i, part, W(0));
+                    squares.add(v * v, k);
+                    along.add(v * load(dyr + i, part, W(0)), k);
+                });
+                W length = std::sqrt(squares.total()), s = W(1) / std::max(length, W(eps));
+                W pull = length < W(eps) ? W(0) : s * s * along.total();
+                over<W>(d, [&](int64_t i, auto part, int) {
+                    store(dx + r * d + i, s * (load(dyr + i, part, W(0)) - load(row + i, part, W(0)) * pull), part);
+                });
             }
         });
     });
