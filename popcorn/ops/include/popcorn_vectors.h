@@ -103,6 +103,13 @@ template <class W, class Act> inline __attribute__((always_inline)) void over(in
     if (i < n) act(i, First{n - i}, 1);
 }
 
+// act(width): of rows as wide as a head, a constant that compilers unroll by; a loop's own cost would be as large as its work
+template <class Act> inline void by_width(int64_t d, Act act) {
+    if (d == 64) act(std::integral_constant<int64_t, 64>{});
+    else if (d == 128) act(std::integral_constant<int64_t, 128>{});
+    else act(d);
+}
+
 // -- sums and largest of a row --------------------------------------------------------------------------------------------------------
 
 inline vec<float> larger(vec<float> a, vec<float> b) {  // b where one is NaN
@@ -123,6 +130,7 @@ template <class V, class Act> inline auto folded(V v, Act act) {
     constexpr size_t n = sizeof v / sizeof v[0];
     using half = std::make_index_sequence<n / 2>;
     if constexpr (n == 2) return act(v[0], v[1]);
+    else if constexpr (n == 4) return act(act(v[0], v[2]), act(v[1], v[3]));
     else return folded(act(lower(v, half{}), upper(v, half{})), act);
 }
 
@@ -141,7 +149,7 @@ template <class W> struct Most {
         return folded(larger(larger(part[0], part[1]), larger(part[2], part[3])), [](auto a, auto b) { return a > b ? a : b; });
     }
 };
-template <class T> inline wide<T> most(const T* x, int64_t n) {
+template <class T> inline __attribute__((always_inline)) wide<T> most(const T* x, int64_t n) {
     using W = wide<T>;
     Most<W> found;
     over<W>(n, [&](int64_t i, auto part, int k) { found.add(load(x + i, part, -std::numeric_limits<W>::infinity()), k); });
@@ -165,7 +173,7 @@ template <class W> struct Columns {
     std::vector<int64_t> rows;
     Columns(int threads_, int64_t d_) : d(d_), threads(threads_), near(size_t(threads_) * d_), far(size_t(threads_) * d_), rows(8 * threads_) {}
     W* next(int me) {  // where this thread adds its next row
-        if (++rows[8 * me] % 128 == 0) fold(me);  // a cache line a thread
+        if (++rows[8 * me] % 32 == 0) fold(me);  // a cache line a thread
         return near.data() + me * d;
     }
     void fold(int me) {
@@ -186,7 +194,7 @@ template <class W> struct Columns {
 
 // -- functions ------------------------------------------------------------------------------------------------------------------------
 
-// exp of what is at most 0 (or NaN): 2^n times a polynomial of degree 6, within 1.5 units of the last place; 0 below -87.3
+// exp of what is at most 88 (or NaN): 2^n times a polynomial (Cephes, S. Moshier), within a unit of the last place; 0 below -87.3
 inline vec<float> exp_below(vec<float> x) {
     const vec<float> least = all(-87.3f);
     vec<float> bounded = larger(least, x);
@@ -200,7 +208,8 @@ inline vec<float> exp_below(vec<float> x) {
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + (r + 1.0f);
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
     vec<float> v = (vec<float>)((vec<int32_t>)p + ((vec<int32_t>)shifted << 23));
     return x < least ? vec<float>{} : v;
 }
@@ -236,15 +245,20 @@ inline vec<double> log_(vec<double> x) {
     for (int i = 0; i < lanes<double>; i++) x[i] = std::log(x[i]);
     return x;
 }
-inline vec<float> sigmoid_(vec<float> x) { return 1.0f / (1.0f + exp_(-x)); }
-inline vec<double> sigmoid_(vec<double> x) { return 1.0 / (1.0 + exp_(-x)); }
+
+// 1 / (1 + e) with e = exp(-x), and e / (1 + e), which 1 minus the other would round away
+template <class W> struct Sigmoid { vec<W> value, rest; };
+template <class W> inline Sigmoid<W> sigmoid_(vec<W> x) {
+    vec<W> e = exp_below(-larger(all(W(-88)), x)), value = W(1) / (W(1) + e);
+    return {value, e * value};
+}
 
 
 // -- softmax of a row -----------------------------------------------------------------------------------------------------------------
 
 template <class W> struct Exponentials { W top, sum; };  // the largest, and Σ exp(x − largest)
 
-template <class T> inline Exponentials<wide<T>> exponentials(const T* row, int64_t n) {
+template <class T> inline __attribute__((always_inline)) Exponentials<wide<T>> exponentials(const T* row, int64_t n) {
     using W = wide<T>;
     W top = most(row, n);
     Sum<W> sum;
@@ -261,7 +275,7 @@ template <class T> inline wide<T> log_sum(Exponentials<wide<T>> found, const T* 
 }
 
 // y = scale · exp(x − top)
-template <class T> inline void put_softmax(const T* x, T* y, int64_t n, wide<T> top, wide<T> scale) {
+template <class T> inline __attribute__((always_inline)) void put_softmax(const T* x, T* y, int64_t n, wide<T> top, wide<T> scale) {
     over<wide<T>>(n, [&](int64_t i, auto part, int) { store(y + i, exp_below(load(x + i, part, top) - top) * scale, part); });
 }
 

@@ -1,7 +1,9 @@
 // the tanh form of GELU (Hendrycks and Gimpel, 2016): x sigmoid(2 u), as (1 + tanh u) / 2 = sigmoid(2 u), with u = 0.798 (x + 0.0447 x³)
-template <class W> inline vec<W> share_of(vec<W> x) { return sigmoid_(W(2 * 0.79788456080286535588) * x * (W(1) + W(0.044715) * (x * x))); }
-template <class W> inline vec<W> slope(vec<W> x, vec<W> s) {
-    return s + x * s * (W(1) - s) * (W(2 * 0.79788456080286535588) * (W(1) + W(3 * 0.044715) * (x * x)));
+template <class W> inline Sigmoid<W> gate_of(vec<W> x) {
+    return sigmoid_<W>(W(2 * 0.79788456080286535588) * x * (W(1) + W(0.044715) * (x * x)));
+}
+template <class W> inline vec<W> slope(vec<W> x, Sigmoid<W> s) {
+    return s.value + x * (s.value * s.rest) * (W(2 * 0.79788456080286535588) * (W(1) + W(3 * 0.044715) * (x * x)));
 }
 
 int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
@@ -14,7 +16,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         share(n, 1, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
             over<W>(end - first, [&](int64_t i, auto part, int) {
                 vec<W> x = load(gate + first + i, part, W(0));
-                store(y + first + i, x * load(up + first + i, part, W(0)) * share_of<W>(x), part);
+                store(y + first + i, x * load(up + first + i, part, W(0)) * gate_of<W>(x).value, part);
             });
         });
     });
@@ -30,9 +32,10 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T *dgate = at<T>(grads[0]), *dup = at<T>(grads[1]);
         share(n, 1, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
             over<W>(end - first, [&](int64_t i, auto part, int) {
-                vec<W> x = load(gate + first + i, part, W(0)), s = share_of<W>(x), d = load(dy + first + i, part, W(0));
+                vec<W> x = load(gate + first + i, part, W(0)), d = load(dy + first + i, part, W(0));
+                Sigmoid<W> s = gate_of<W>(x);
                 store(dgate + first + i, d * load(up + first + i, part, W(0)) * slope<W>(x, s), part);
-                store(dup + first + i, d * x * s, part);
+                store(dup + first + i, d * x * s.value, part);
             });
         });
     });

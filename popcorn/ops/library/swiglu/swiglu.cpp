@@ -8,7 +8,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         share(n, 1, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
             over<W>(end - first, [&](int64_t i, auto part, int) {
                 vec<W> x = load(gate + first + i, part, W(0));
-                store(y + first + i, x * load(up + first + i, part, W(0)) * sigmoid_(x), part);
+                store(y + first + i, x * load(up + first + i, part, W(0)) * sigmoid_<W>(x).value, part);
             });
         });
     });
@@ -25,8 +25,10 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T *dgate = at<T>(grads[0]), *dup = at<T>(grads[1]);
         share(n, 1, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
             over<W>(end - first, [&](int64_t i, auto part, int) {
-                vec<W> x = load(gate + first + i, part, W(0)), s = sigmoid_(x), d = load(dy + first + i, part, W(0)) * s;
-                store(dgate + first + i, d * load(up + first + i, part, W(0)) * (W(1) + x * (W(1) - s)), part);
+                vec<W> x = load(gate + first + i, part, W(0));
+                Sigmoid<W> s = sigmoid_<W>(x);
+                vec<W> d = load(dy + first + i, part, W(0)) * s.value;
+                store(dgate + first + i, d * load(up + first + i, part, W(0)) * (W(1) + x * s.rest), part);
                 store(dup + first + i, d * x, part);
             });
         });
