@@ -41,11 +41,22 @@ class _Tensor(ctypes.Structure):
     ]
 
 
-class _Arrays(threading.local):
-    """Argument arrays by their layouts, one set for each thread: backward runs in a thread of its own."""
+@dataclass(frozen=True)
+class _Prepared:
+    """A call's arguments but for the addresses of its tensors."""
+
+    function: Any
+    arguments: tuple[int, ...]
+    slots: list[_Tensor]
+    kept: list[Any]
+    """What bare pointers point to."""
+
+
+class _Calls(threading.local):
+    """Prepared calls by their layouts, one set for each thread: backward runs in a thread of its own."""
 
     def __init__(self) -> None:
-        self.made: dict[Any, Any] = {}
+        self.made: dict[Any, _Prepared] = {}
 
 
 @dataclass
@@ -64,7 +75,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.source = read_source(self.path)
-        self._arrays = _Arrays()
+        self._calls = _Calls()
 
     @functools.cached_property
     def library(self) -> ctypes.CDLL:
@@ -97,12 +108,7 @@ class Kernel:
         device = tensors[0].device
         made = tuple(torch.empty(shape, dtype=dtype, device=device) for shape, dtype in (*self.outputs(*tensors, *scalars), *kept))
         given = [tensor.contiguous() for tensor in tensors]
-        numbers = self._scalars(scalars)
-        code = self.library.popcorn_forward(
-            self._describe(given, 0), len(given), self._describe(made, 1), len(made), numbers, len(numbers), _stream(device)
-        )
-        if code != 0:
-            raise RuntimeError(f"{self.path.name}: popcorn_forward returned {code}")
+        self._call("popcorn_forward", (given, made), scalars)
         return made
 
     def backward(self, tensors: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor | None]:
@@ -122,49 +128,55 @@ class Kernel:
             for t, wanted in zip(given, needed, strict=False)  # what is kept comes last, and has no gradient
         ]
         places = [gradient for gradient, t in zip(made, given, strict=False) if t.is_floating_point()]
-        numbers = self._scalars(scalars)
-        code = self.library.popcorn_backward(
-            self._describe(given, 2), len(given), self._describe(cotangents, 3), len(cotangents),
-            self._describe(places, 4), len(places), numbers, len(numbers), _stream(given[0].device),
-        )  # fmt: skip
-        if code != 0:
-            raise RuntimeError(f"{self.path.name}: popcorn_backward returned {code}")
+        self._call("popcorn_backward", (given, cotangents, places), scalars)
         return made
 
-    def _scalars(self, scalars: Sequence[float]) -> Any:
-        values = self.numbers(scalars)
-        return (ctypes.c_double * len(values))(*values)
-
-    def _describe(self, tensors: Sequence[Tensor | None], place: int) -> Any:
-        """Tensors as the C interface takes them; only the addresses change between calls of the same shapes."""
-        key = (place, *[tensor if tensor is None else (tensor.shape, tensor.dtype) for tensor in tensors])
-        found = self._arrays.made.get(key)
+    def _call(self, name: str, groups: Sequence[Sequence[Tensor | None]], scalars: Sequence[float]) -> None:
+        """Raises RuntimeError with the code that the function returned, where it is not 0."""
+        flat = [tensor for group in groups for tensor in group]
+        numbers = tuple(self.numbers(scalars))
+        key = (name, numbers, *[tensor if tensor is None else (tensor.shape, tensor.dtype) for tensor in flat])
+        made = self._calls.made
+        found = made.get(key)
         if found is None:
-            if len(self._arrays.made) > 256:
-                self._arrays.made.clear()
-            found = self._arrays.made[key] = _describe(tensors)
-        array = found[0]
-        for index, tensor in enumerate(tensors):
+            if len(made) > 256:
+                made.clear()
+            found = made[key] = _prepare(getattr(self.library, name), groups, numbers)
+        for slot, tensor in zip(found.slots, flat, strict=False):
             if tensor is not None:
-                array[index].data = tensor.data_ptr()
-        return array
+                slot.data = tensor.data_ptr()
+        first = flat[0]
+        code = found.function(*found.arguments, _stream(first.device) if first is not None and first.is_cuda else None)
+        if code != 0:
+            raise RuntimeError(f"{self.path.name}: {name} returned {code}")
 
 
-def _stream(device: torch.device) -> ctypes.c_void_p | None:
-    """The current stream of a GPU; none on a CPU."""
-    return ctypes.c_void_p(torch.cuda.current_stream(device).cuda_stream) if device.type == "cuda" else None
+def _stream(device: torch.device) -> int:
+    """The current stream of a GPU."""
+    return int(torch.cuda.current_stream(device).cuda_stream)
 
 
-def _describe(tensors: Sequence[Tensor | None]) -> tuple[Any, list[Any]]:
-    array, kept = (_Tensor * max(1, len(tensors)))(), []
-    for slot, tensor in zip(array, tensors, strict=False):
-        if tensor is None:
-            continue
-        row = ctypes.c_int64 * max(tensor.dim(), 1)
-        shape, stride = row(*tensor.shape), row(*tensor.stride())
-        slot.dtype, slot.ndim, slot.shape, slot.stride = DTYPE_CODES[tensor.dtype], tensor.dim(), shape, stride
-        kept.append((shape, stride))  # the structure holds bare pointers
-    return array, kept
+def _prepare(function: Any, groups: Sequence[Sequence[Tensor | None]], numbers: Sequence[float]) -> _Prepared:
+    """For every group its array and length, then the scalars' and theirs, then room for the stream."""
+    arguments: list[int] = []
+    slots: list[_Tensor] = []
+    kept: list[Any] = []
+    for group in groups:
+        array = (_Tensor * max(1, len(group)))()
+        kept.append(array)
+        slots += list(array)[: len(group)]
+        for slot, tensor in zip(array, group, strict=False):
+            if tensor is None:  # nobody needs it: no memory, no sizes
+                continue
+            row = ctypes.c_int64 * max(tensor.dim(), 1)
+            shape, stride = row(*tensor.shape), row(*tensor.stride())
+            slot.dtype, slot.ndim, slot.shape, slot.stride = DTYPE_CODES[tensor.dtype], tensor.dim(), shape, stride
+            kept += [shape, stride]
+        arguments += [ctypes.addressof(array), len(group)]
+    scalars = (ctypes.c_double * len(numbers))(*numbers)
+    kept.append(scalars)
+    function.argtypes = [ctypes.c_void_p, ctypes.c_int] * (len(groups) + 1) + [ctypes.c_void_p]
+    return _Prepared(function, (*arguments, ctypes.addressof(scalars), len(numbers)), slots, kept)
 
 
 def read_source(path: Path) -> str:
@@ -191,6 +203,11 @@ class _Differentiable(torch.autograd.Function):
         return (None, None, *ctx.kernel.gradients(ctx.saved_tensors, cotangents, ctx.scalars, ctx.needs_input_grad[2:]))
 
 
+_apply_plainly = super(torch.autograd.Function, _Differentiable).apply
+"""Without what Function.apply does for torch.func first."""
+_transformed = torch._C._are_functorch_transforms_active
+
+
 def native(
     path: Path, outputs: Outputs, differentiable: bool = True, precisions: Sequence[str] = PRECISIONS, kept: Outputs | None = None,
     from_outputs: bool = False, skips: bool = False,
@@ -202,7 +219,7 @@ def native(
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
             if not differentiable:
                 raise NotImplementedError(f"{path.parent.name} has no backward here; ask for another implementation")
-            return _Differentiable.apply(kernel, scalars, *tensors)
+            return (_Differentiable.apply if _transformed() else _apply_plainly)(kernel, scalars, *tensors)
         made = kernel.forward(tensors, scalars)
         return made[0] if len(made) == 1 else made
 
