@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from popcorn.cli import facts_of
-from popcorn.cli.outcomes import WORDS, next_step
+from popcorn.cli.outcomes import heading, next_step
 from popcorn.cli.plain import plain
 from popcorn.schema.measurement import Samples, Timing
 from popcorn.schema.record import Record
@@ -45,7 +45,9 @@ def short_card(record: Record) -> Group:
 
 def _title(record: Record) -> Text:
     good = record.verdict.correct
-    title = Text(WORDS[record.verdict.outcome], style="bold green" if good else "bold red")
+    title = Text(
+        heading(record.verdict.outcome, record.verdict.reason, _defences(record.verdict)), style="bold green" if good else "bold red"
+    )
     timing = record.measurement.timing
     if timing is not None:
         title.append(f" · {facts_of.comparison(timing)}", style="bold")
@@ -81,7 +83,7 @@ def _failure(record: Record) -> Iterator[tuple[str, str]]:
         yield found.severity, where + plain(found.message, 300)
     if len(record.build.diagnostics) > _DIAGNOSTICS:
         yield "", f"and {len(record.build.diagnostics) - _DIAGNOSTICS} more messages in the record"
-    yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120), _defences(verdict))
+    yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120), _defences(verdict), verdict.reason or record.build.reason)
 
 
 _STAGES = {"build": "building", "load": "loading", "correctness": "judging", "timing": "timing", "counting": "counting"}
@@ -150,8 +152,8 @@ def _rows(rows: Iterator[tuple[str, str]]) -> Table:
 def _times(timing: Timing) -> Table:
     """One row a side: time per call, its interval, warm, and the candidate's speedup over it."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("", "time", "95 % interval", "warm", "speedup"):
-        table.add_column(heading, overflow="fold")
+    for column in ("", "time", "95 % interval", "warm", "speedup"):
+        table.add_column(column, overflow="fold")
     table.add_row(Text("candidate"), *_samples(timing.candidate), Text())
     table.add_row(Text("eager"), *_samples(timing.baseline), Text(facts_of.ratio_between(timing.speedup)))
     if timing.compiled is not None:

@@ -1,5 +1,6 @@
 """Each outcome in plain words, and what to do next. The only place that words them."""
 
+import re
 from collections.abc import Iterable
 
 from popcorn.schema.verdict import Outcome
@@ -28,16 +29,16 @@ NEXT_STEPS: dict[Outcome, str] = {
     "correct": "nothing to mend; to make it faster, look at the speed of light and the launches.",
     "wrong_shape": "return the same structure, shapes and devices as the problem's Model; see `popcorn problems show {problem}`.",
     "wrong_dtype": "return the element types of the problem's Model; cast at the end, not the inputs.",
-    "wrong_values": "compare with the Model on small inputs; long float32 sums drift, so sum in parts or in double; subtract the maximum before exp.",
+    "wrong_values": "compare with the Model on small inputs, element by element.",
     "nonfinite": "look for a division by zero, an overflow in exp, or memory that was never written.",
     "not_deterministic": "look for a race: a missing barrier, or memory that is read before it is written.",
     "mutated_inputs": "write to a fresh tensor; the caller still needs its inputs.",
     "cheated": "do the work in every call, and leave clocks, streams and the harness alone.",
     "compile_error": "mend the first error above; a Python file needs class ModelNew, a .c, .cpp or .cu file popcorn_forward.",
-    "runtime_error": "mend the line named above; forward takes the inputs of get_inputs(), __init__ those of get_init_inputs().",
+    "runtime_error": "forward takes the inputs of get_inputs(), __init__ those of get_init_inputs().",
     "out_of_memory": "use less workspace, or a smaller block; the reference fits in this memory.",
     "timeout": "look for an endless loop or a deadlock between threads; tiny grids and serial loops are slow, too.",
-    "crash": "look for an index out of bounds; sizes change from trial to trial.",
+    "crash": "look for an index out of bounds, at the edges first.",
     "rejected": "choose another --precision, --device or problem, or let the candidate accept this one.",
     "invalid_reference": "mend the problem: `popcorn problems check {problem}` says what is wrong with it.",
     "harness_error": "it does not count; run it again, and `popcorn doctor` if it stays.",
@@ -53,7 +54,54 @@ OF_DEFENCES = {
 """Defence → the next step, where it says more than the outcome."""
 
 
-def next_step(outcome: Outcome, problem: str, defences: Iterable[str] = ()) -> str:
-    """The next step for an outcome of this problem, by the defences that found something."""
-    known = next((OF_DEFENCES[name] for name in defences if name in OF_DEFENCES), NEXT_STEPS[outcome])
-    return known.replace("{problem}", problem)
+UNWRITTEN = "as if nothing had been written there"
+"""How verify.judge says that an element still holds what fresh memory held."""
+_OFF = re.compile(r"; ([\d,]+) of ([\d,]+) elements (?:is|are) off$")
+_ERROR = re.compile(r" error (\S+) exceeds (\S+) \(relative")
+FEW, NEARLY_ALL, LITTLE = 0.02, 0.5, 100.0
+"""Shares of elements that are off, and how often the allowed error still is a matter of precision."""
+
+
+def heading(outcome: Outcome, reason: str | None = None, defences: Iterable[str] = ()) -> str:
+    """The outcome in words, where its reason or a defence says more than its kind."""
+    if outcome == "wrong_values" and "aliasing" in defences:
+        return "wrong: the output has no memory of its own"
+    if outcome == "rejected" and (reason or "").startswith("track custom"):
+        return "refused: a library does the work"
+    if outcome == "rejected" and "static" in defences:
+        return "refused before it was built"
+    return WORDS[outcome]
+
+
+def next_step(outcome: Outcome, problem: str, defences: Iterable[str] = (), reason: str | None = None) -> str:
+    """The next step for an outcome of this problem, by the defences that found something, then by what the reason tells."""
+    known = next((OF_DEFENCES[name] for name in defences if name in OF_DEFENCES), None)
+    return (known or _by_reason(outcome, problem, reason or "")).replace("{problem}", problem)
+
+
+def _by_reason(outcome: Outcome, problem: str, reason: str) -> str:
+    usual = NEXT_STEPS[outcome]
+    if outcome == "wrong_values":
+        return _of_values(reason) or usual
+    if outcome == "rejected" and reason.startswith("track custom"):
+        return "do that work in a kernel of your own, or leave --track custom out."
+    if outcome == "runtime_error" and "(line " in reason:
+        return f"mend the line named above; {usual}"
+    if outcome == "crash" and problem.startswith("popcorn/"):
+        return f"{usual.removesuffix('.')}; sizes change from trial to trial."
+    return usual
+
+
+def _of_values(reason: str) -> str | None:
+    """Unwritten, a few at the edges, nearly all by a little, or simply something else."""
+    if UNWRITTEN in reason:
+        return "write every element: a grid, the end of a loop or a mask leaves out the one named above."
+    off, error = _OFF.search(reason), _ERROR.search(reason)
+    if off is None or error is None:
+        return None
+    share = int(off[1].replace(",", "")) / max(1, int(off[2].replace(",", "")))
+    if share <= FEW:
+        return "few elements are off: begin at the one named above, and look at edges, masks and the last block."
+    if share >= NEARLY_ALL and float(error[1]) <= LITTLE * float(error[2]):
+        return "nearly all are off by a little, which is precision: sum in parts or in a wider type, and round once, at the end."
+    return "compare with the Model on small inputs, beginning at the element named above: a term, an axis or an index is another."

@@ -6,7 +6,7 @@ from typing import Any
 
 from popcorn.schema.verdict import Outcome
 
-_FENCED = "; a candidate may write in its working folder, in $HOME and in tempfile.gettempdir() alone"
+_FENCED = "; a candidate may read and write in its working folder, in $HOME and in tempfile.gettempdir(), and elsewhere read what is public"
 _NAMED = "; memory with a name in /dev/shm is fenced: that of mmap.mmap(-1, n) is shared with forked processes, too"
 _ALONE = "; a candidate is one file and imports installed packages alone"
 

@@ -9,11 +9,14 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from popcorn.cli.card import card, print_card, short_card
-from popcorn.cli.outcomes import NEXT_STEPS, WORDS, next_step
+from popcorn.cli.outcomes import NEXT_STEPS, UNWRITTEN, WORDS, heading, next_step
+from popcorn.schema.comparison import Errors, OutputErrors, Worst
 from popcorn.schema.measurement import Control, Energy, Interval, Launches, Measurement, Memory, Roofline
 from popcorn.schema.record import Build, Subject
 from popcorn.schema.verdict import OUTCOMES, Verdict, Violation
 from popcorn.units import show_bytes, show_energy, show_percent, show_ratio, show_time
+from popcorn.verify.judge import UNWRITTEN as UNWRITTEN_VALUES
+from popcorn.verify.judge import judge
 from tests.made_records import make_record, make_timing, records, with_diagnostics
 
 HOSTILE = "[red]x[/red] \x1b[31m \x1b]8;;http://x\x07 \r\n\u202e \u05d0 [/] [link=file:///etc]"
@@ -146,3 +149,43 @@ def test_any_record_has_a_card_that_fits_and_hides_nothing(record):
     assert all(cell_len(line) <= 80 for line in text.splitlines())
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", text)
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    ("told", "step"),
+    [
+        ("largest error 3.4e+38 exceeds 2e-05 (relative to max(rms, |truth|)); at [3] it is 3e+38 instead of 0.5 (as if nothing had been written there); 9 of 10 elements are off", "write every element"),
+        ("largest error 1.2 exceeds 2e-05 (relative to max(rms, |truth|)); at [1023, 2047] it is 1 instead of 0; 1 of 2,097,152 elements is off", "few elements are off"),
+        ("mean error 6e-05 exceeds 2e-05 (relative to max(rms, |truth|)); at [3] it is 1.0001 instead of 1; 9,000 of 10,000 elements are off", "precision"),
+        ("largest error 1.2 exceeds 2e-05 (relative to max(rms, |truth|)); at [3] it is 1 instead of 2; 9,000 of 10,000 elements are off", "a term, an axis"),
+        ("3 of 10 elements differ; integers must be equal", "small inputs"),
+    ],
+)  # fmt: skip
+def test_the_next_step_for_wrong_values_follows_what_is_wrong_with_them(told, step):
+    assert step in next_step("wrong_values", "original/L1/19", (), f"trial 0 (usual values): out: {told}")
+
+
+def test_the_reasons_that_next_steps_look_for_are_those_that_the_judge_gives():
+    seen = OutputErrors(
+        output="out", elements=1000, exact=False, candidate=Errors(largest=1, p999=1, mean=1), worst=Worst(index=(3,), got=2.0, wanted=1, beyond=1)
+    )  # fmt: skip
+    judged = judge(seen, 2e-5).reason
+    assert UNWRITTEN not in judged and "few elements" in next_step("wrong_values", "p", (), judged)
+    never = judge(seen.model_copy(update={"worst": seen.worst.model_copy(update={"got": next(iter(UNWRITTEN_VALUES))})}), 2e-5).reason
+    assert UNWRITTEN in never
+
+
+def test_a_heading_never_contradicts_what_was_found():
+    assert "memory of its own" in heading("wrong_values", None, ["aliasing"]) and "library" in heading(
+        "rejected", "track custom was asked for"
+    )
+    assert "before it was built" in heading("rejected", "the static check found a clock", ["static"])
+    assert "--track custom" in next_step("rejected", "p", (), "track custom was asked for, and a library does the work: aten.mm")
+
+
+def test_a_line_is_named_only_where_there_is_one_and_changing_sizes_where_they_change():
+    assert "named above" in next_step("runtime_error", "p", (), "ValueError: no (line 3 of the candidate: x)")
+    assert "named above" not in next_step("runtime_error", "p", (), "ValueError: no (no line of the candidate is in the traceback)")
+    assert "from trial to trial" in next_step("crash", "popcorn/L1/29") and "from trial to trial" not in next_step(
+        "crash", "original/L1/23"
+    )

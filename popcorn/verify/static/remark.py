@@ -16,7 +16,10 @@ RULES: dict[str, tuple[Literal["note", "warning", "refusal"], str]] = {
     "dynamic": ("note", "makes code from text"),
     "swallowed": ("note", "catches every exception and goes on: is there another path behind it?"),
     "library": ("note", "calls a library for work that the kernel is meant to do: recorded as track `any`"),
-    "files": ("note", "opens files or the network: the sandbox allows its own folder alone"),
+    "files": (
+        "note",
+        "opens files or the network: the sandbox lets it write in its own folder alone, read the machine's public files (/etc, /usr, /proc), and reach no network",
+    ),
     "lazy": ("warning", "extends torch.Tensor or overrides its dispatch"),
     "lower-precision": ("note", "converts to a lower precision"),
     "syntax": ("note", "does not parse completely; what could be read was checked"),
