@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from popcorn.errors import PopcornError
+from popcorn.errors import PopcornError, UnwritableStore
 from popcorn.records.store import Store
 from popcorn.schema.measurement import Measurement
 from popcorn.schema.record import Build, Lane, Record
@@ -59,7 +59,11 @@ def evaluate(request: Request, bench: Bench, store: Store, progress: Callable[[s
                     f"a fault of ours, attempt {attempt + 1} of {RETRIES + 1}: {(str(failure) or type(failure).__name__).splitlines()[0]}"
                 )
     record = finish(session, answer.verdict, answer.build, answer.measurement, answer.lanes, time.monotonic() - started)
-    store.append(record)
+    try:
+        store.append(record)
+    except UnwritableStore as error:
+        error.record = record
+        raise
     return record
 
 
@@ -77,7 +81,10 @@ def _run(session: Session, answer: Answer, store: Store) -> None:
         answer.build, answer.lanes[lane] = run_build(session)
         lane = "device"
         with profile_of(session):
-            _, answer.lanes[lane] = session.bench.device_lane.run(lambda: _judge_and_measure(session, answer, store))
+            _, answer.lanes[lane] = session.bench.device_lane.run(
+                lambda: _judge_and_measure(session, answer, store),
+                lambda: session.progress("waiting for the device: another Popcorn has it"),
+            )
     except Refused as refused:
         answer.lanes[lane] = getattr(refused, "lane", Lane())
         answer.build = session.build_record()

@@ -1,5 +1,6 @@
 """The result card: everything a person wants to know of a record, from the record alone, within 100 columns."""
 
+import re
 from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
@@ -23,7 +24,12 @@ _DIAGNOSTICS = 5
 def print_card(record: Record, console: Console | None = None) -> None:
     """Print the card on stdout, or on the console given."""
     console = console or Console(highlight=False, emoji=False)
-    console.print(card(record), width=min(console.width, WIDTH))
+    with console.capture() as made:
+        console.print(card(record), width=min(console.width, WIDTH))
+    text = made.get()
+    if not console.is_terminal:
+        text = "\n".join(line.rstrip() for line in text.split("\n"))
+    console.file.write(text)
 
 
 def card(record: Record) -> Group:
@@ -77,13 +83,19 @@ def _failure(record: Record) -> Iterator[tuple[str, str]]:
     if verdict.violations:
         yield from _caught(verdict)
     else:
-        yield "why", plain(verdict.reason or record.build.reason or "no reason was recorded", 600) + stage
+        yield "why", _in_file(record, plain(verdict.reason or record.build.reason or "no reason was recorded", 600)) + stage
     for found in record.build.diagnostics[:_DIAGNOSTICS]:
-        where = f"{plain(found.file, 60)}:{found.line}: " if found.file and found.line else ""
+        where = _in_file(record, f"{plain(found.file, 60)}:{found.line}: ") if found.file and found.line else ""
         yield found.severity, where + plain(found.message, 300)
     if len(record.build.diagnostics) > _DIAGNOSTICS:
         yield "", f"and {len(record.build.diagnostics) - _DIAGNOSTICS} more messages in the record"
     yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120), _defences(verdict), verdict.reason or record.build.reason)
+
+
+def _in_file(record: Record, text: str) -> str:
+    """A native text is built as kernel.c, kernel.cpp or kernel.cu; its writer knows it by another name."""
+    name = record.subject.name
+    return re.sub(r"\bkernel\.(?:c|cpp|cu)(?=[:(])", lambda _: plain(name, 60), text) if name else text
 
 
 _STAGES = {"build": "building", "load": "loading", "correctness": "judging", "timing": "timing", "counting": "counting"}
@@ -107,6 +119,8 @@ def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     yield "controls", facts_of.controls(timing)
     if timing.control.fit is False:
         yield "", plain(timing.control.reason or "no reason was recorded", 200)
+    if (paired := facts_of.paired(timing)) is not None:
+        yield "speedups", paired
     odd = facts_of.warm_above_cold(timing)
     if odd:
         yield "warm", odd

@@ -6,6 +6,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from popcorn.errors import UnwritableStore
 from popcorn.reading import read_kernel
 from popcorn.schema.case import Precision
 from popcorn.schema.record import Record
@@ -27,6 +28,7 @@ def evaluate_file(
     precision: Annotated[PrecisionName, typer.Option(help="Element type of inputs, weights and outputs.")] = PrecisionName["float32"],
     backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 2.0,
+    timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds a command may take; a first call, three times that.")] = 60.0,
     counters: Annotated[bool, typer.Option("--counters/--no-counters", help="Hardware counters, where the machine has them.")] = True,
     compile: Annotated[bool, typer.Option("--compile/--no-compile", help="The reference under torch.compile as a second baseline.")] = True,
     track: Annotated[TrackName, typer.Option(help="custom: rejected where a library call does the work.")] = TrackName["any"],
@@ -55,12 +57,19 @@ def evaluate_file(
         gradient="grad" if backward else "none",
         device=device,
         budget_s=budget,
+        timeout_s=timeout,
         counters=counters,
         compile_baseline=compile,
         track=track.value,
         sizes="held_out" if held_out else "any",
     )
-    show(judge(request), json)
+    try:
+        record = judge(request)
+    except UnwritableStore as error:
+        if error.record is not None:
+            print_record(error.record, json)
+        raise
+    show(record, json)
 
 
 def judge(request: Request) -> Record:
@@ -89,10 +98,15 @@ def tell(warnings: list[str]) -> None:
 
 def show(record: Record, json: bool) -> None:
     """Print the card, or the record as JSON, and leave with the outcome's exit code."""
+    print_record(record, json)
+    raise typer.Exit(EXIT_CODES[record.verdict.outcome])
+
+
+def print_record(record: Record, json: bool) -> None:
+    """The card, or the record as JSON."""
     if json:
         print(record.model_dump_json())
     else:
         from popcorn.cli.card import print_card
 
         print_card(record)
-    raise typer.Exit(EXIT_CODES[record.verdict.outcome])

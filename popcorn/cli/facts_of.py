@@ -6,6 +6,8 @@ from popcorn.schema.record import Record
 from popcorn.schema.verdict import Precision
 from popcorn.units import UNKNOWN, show_bytes, show_energy, show_percent, show_rate, show_ratio, show_time
 
+NEAR = 0.03
+"""A speedup that differs by more from the quotient of the two times is explained."""
 WARM_ABOVE = 1.25
 """A warm time this much above the cold one is remarked on: below it lies what two blocks of one run differ by anyway."""
 
@@ -99,7 +101,7 @@ def launches(found: Launches) -> str:
     if found.kernels is None:
         return unknown(found.reason)
     what = ("operator" if found.source == "dispatch" else "kernel") + ("" if found.kernels == 1 else "s")
-    copies = f" and {found.copies} copies" if found.copies else ""
+    copies = f" and {found.copies} cop{'y' if found.copies == 1 else 'ies'}" if found.copies else ""
     text = f"{found.kernels} {what}{copies} · eager {UNKNOWN if found.baseline_kernels is None else found.baseline_kernels}"
     text += f" · fusion {show_ratio(found.fusion_ratio)}"
     return text + (f" · {show_percent(found.custom_share)} of the time in own kernels" if found.custom_share is not None else "")
@@ -118,7 +120,12 @@ def speed_of_light(found: Roofline) -> str:
     floor = f" · floor {show_time(found.floor_s)}" if found.floor_s is not None else ""
     rate = f" · {show_rate(found.bandwidth_bytes_per_s, 'B')} of {show_rate(found.peak_bandwidth_bytes_per_s, 'B')}"
     flop = f" · {show_rate(found.flop_per_s, 'FLOP')}" if found.flop_per_s is not None else ""
-    return f"{show_percent(found.sol)} ({source}) · {bound}{floor}{rate}{flop}"
+    low = (
+        " · above 100 %: the ceiling was taken on a busy machine; popcorn doctor --measure"
+        if found.sol > 1 and found.sol_source != "counters"
+        else ""
+    )
+    return f"{show_percent(found.sol)} ({source}) · {bound}{floor}{rate}{flop}{low}"
 
 
 def energy(found: Energy) -> str:
@@ -185,6 +192,20 @@ def warm_above_cold(timing: Timing) -> str | None:
     if not odd:
         return None
     return f"{' and '.join(odd)}: slower warm than cold, which caches cannot cause; each was timed in blocks of its own, and the machine differed between them"
+
+
+def paired(timing: Timing) -> str | None:
+    """Where a speedup is not what the two times would give: each is the median of ratios of neighbouring turns, so that what drifts drops out."""
+    for ratio, other in ((timing.speedup, timing.baseline), (timing.speedup_compiled, timing.compiled)):
+        if (
+            ratio
+            and other
+            and other.time_s
+            and timing.candidate.time_s
+            and abs(other.time_s / timing.candidate.time_s / ratio.value - 1) > NEAR
+        ):
+            return "paired by neighbouring turns, so not the quotient of the two times"
+    return None
 
 
 def method(timing: Timing) -> str:

@@ -1,8 +1,8 @@
 """`popcorn`: the commands by name. Each lives in a module that is imported when it is called, so that `popcorn --help` is quick."""
 
+import difflib
 import errno
 import importlib
-import io
 import signal
 import sys
 from typing import Annotated, Any, NamedTuple, NoReturn
@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from popcorn import __version__
+from popcorn.cli.output import open_missing_streams, why_unwritten
 from popcorn.errors import HarnessFailure, PopcornError
 
 
@@ -74,6 +75,13 @@ class LazyGroup(TyperGroup):
         command.name = cmd_name
         return command
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the words name; of a name that is none the nearest one is told."""
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1) if args and args[0] not in COMMANDS else []
+        if near:
+            ctx.fail(f"No such command '{args[0]}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help, made without importing any command."""
         self._listing = True
@@ -93,6 +101,8 @@ class LazyGroup(TyperGroup):
         except BrokenPipeError:
             raise  # whoever read our output has heard enough: click ends quietly
         except OSError as error:
+            if error.filename is None and (unwritten := why_unwritten(failed=True)) is not None:
+                end_with(f"{unwritten} What was recorded is kept.", 67)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 end_with(
                     f"the disk is full ({error.strerror}); free some, or set POPCORN_CACHE_DIR to a folder on another one. What was recorded is kept.",
@@ -137,10 +147,15 @@ def end_with(sentence: str, code: int) -> NoReturn:
 def run() -> None:
     """The entry point. Ctrl-C and a polite kill unwind through every `with`, so that no child process outlives this one."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without "µ" shows "?" for it
-    app(prog_name="popcorn")
+    open_missing_streams()
+    try:
+        app(prog_name="popcorn")
+    except OSError as error:  # the help and the version, which are no command's
+        end_with(why_unwritten(failed=True) or str(error), 67)
+    finally:
+        ended = sys.exc_info()[1]
+        if (unwritten := why_unwritten()) is not None and getattr(ended, "code", 0) in (0, None):
+            end_with(unwritten, 67)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ def check_command(
     from rich.console import Console
     from rich.table import Table
 
+    from popcorn.cli.listing import width_here
     from popcorn.cli.progress import progress_line
     from popcorn.errors import UnknownProblem
     from popcorn.worker.bench import Bench
@@ -47,7 +48,7 @@ def check_command(
             table.add_column(heading, no_wrap=heading != "what is wrong, or worth knowing", overflow="fold")
         for one in told:
             table.add_row(one.problem.id, "yes" if one.fit else "NO", one.bound, one.time, one.remark())
-        console = Console(width=WIDTH, highlight=False, emoji=False, markup=False)
+        console = Console(width=width_here(60, WIDTH), highlight=False, emoji=False, markup=False)
         console.print(table)
         unfit = sum(not one.fit for one in told)
         if len(told) > 1:

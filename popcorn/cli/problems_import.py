@@ -24,6 +24,7 @@ def import_command(
     from rich.console import Console
     from rich.table import Table
 
+    from popcorn.cli.listing import width_here
     from popcorn.cli.plain import plain
     from popcorn.cli.progress import progress_line
     from popcorn.worker.bench import Bench
@@ -44,12 +45,12 @@ def import_command(
         told = "; ".join(filter(None, [one.reason, *one.remarks]))
         state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
         table.add_row(plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400))
-    console = Console(width=WIDTH, highlight=False, emoji=False, markup=False)
+    console = Console(width=width_here(60, WIDTH), highlight=False, emoji=False, markup=False)
     if shown:
         console.print(table)
     states = [one.state for one in suite.entries]
     console.print(
-        f"{suite.name}, version {suite.version}: {len(states)} files; {states.count('runs')} run, "
+        f"{suite.name}, version {suite.version}: {len(states)} file{'' if len(states) == 1 else 's'}; {states.count('runs')} run, "
         f"{states.count('shapes')} are too large for this machine, {states.count('refused')} cannot run."
         + ("" if len(shown) == len(states) else " --every shows a row for each.")
     )

@@ -34,10 +34,11 @@ def serve(
         raise MissingTool("popcorn serve needs FastAPI: pip install 'popcornbench[service]'") from None
     from popcorn.devices.host import cache_folder
     from popcorn.records.store import Store, default_store
-    from popcorn.service.serving import build
+    from popcorn.service.serving import build, check_port
     from popcorn.service.serving import serve as run
     from popcorn.sweep.places import beside, open_places
 
+    check_port(host, port)
     token = token_file.read_text(encoding="utf-8").strip() if token_file else os.environ.get("POPCORN_SERVICE_TOKEN", "")
     if not token:
         token = secrets.token_urlsafe(24)

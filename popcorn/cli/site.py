@@ -60,7 +60,11 @@ def publish_command(
         return
     done = publish(built.folder, repository, branch, folder, remote)
     pushed = "pushed" if done.pushed else "not pushed: the repository has no such remote"
-    typer.echo(f"{done.changed} files changed, commit {done.commit[:10]}, {pushed}" if done.commit else "nothing had changed")
+    typer.echo(
+        f"{done.changed} file{'' if done.changed == 1 else 's'} changed, commit {done.commit[:10]}, {pushed}"
+        if done.commit
+        else "nothing had changed"
+    )
 
 
 def _build(to: Path | None, stores: list[Path] | None) -> "Built":
@@ -71,7 +75,7 @@ def _build(to: Path | None, stores: list[Path] | None) -> "Built":
         built = build(_sources(stores), to, progress=lambda done, of: said(f"{done} of {of} pages"))
     for sentence in built.warnings[:20]:
         typer.echo(f"popcorn: {sentence}", err=True)
-    typer.echo(f"{built.made} pages made, {built.kept} up to date, {built.removed} files removed", err=True)
+    typer.echo(f"pages: {built.made} made, {built.kept} up to date; files removed: {built.removed}", err=True)
     return built
 
 

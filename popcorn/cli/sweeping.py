@@ -188,7 +188,12 @@ def show_status(run: str | None, json: bool) -> None:
 
 def stop(run: str | None, now: bool) -> None:
     """Ask it to stop."""
+    from popcorn.sweep.showing import sweep_facts
+
     folder = find_sweep(run)
+    if sweep_facts(folder)["state"] == "done":
+        typer.echo(f"{folder.path} is done; there is nothing to stop")
+        return
     folder.drain(now)
     typer.echo(f"{folder.path} {'lets go' if now else 'drains'}; `popcorn sweep resume {folder.path}` goes on with it")
 

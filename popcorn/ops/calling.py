@@ -36,7 +36,11 @@ def carry_out(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], bench: bool
         else:
             key.append(value)
     seen = tuple(key)
-    run = op._plans.get(seen)
+    try:
+        run = op._plans.get(seen)
+    except TypeError:  # what cannot be hashed is neither a tensor nor a scalar
+        describe(op, args, kwargs)
+        raise
     if run is None or bench:
         run = _plan(op, seen, args, kwargs, bench)
     return run(*args, **kwargs)

@@ -99,6 +99,10 @@ class Signature:
         dims: dict[str, int] = {}
         products = []
         for spec, tensor in zip(self.inputs, tensors, strict=True):
+            if type(tensor).__module__.partition(".")[0] == "numpy" or not hasattr(tensor, "shape"):
+                raise Mismatch(
+                    f"{spec.name} is a {type(tensor).__module__}.{type(tensor).__name__}; expected a torch.Tensor (torch.as_tensor makes one)"
+                )
             shape = tuple(tensor.shape)
             free = spec.sizes[:1] == ("...",)
             sizes = spec.sizes[1:] if free else spec.sizes

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import socket
 import sys
 from typing import Any
 
 from popcorn.agents.place import Place
+from popcorn.errors import BadService
 from popcorn.records.store import Store
 from popcorn.service.app import make_app
 from popcorn.service.jobs import Jobs
@@ -20,6 +22,17 @@ def build(
     """The app within its limits, and its jobs."""
     jobs = Jobs(places, unofficial)
     return Limits(make_app(jobs, stores), token, **limits), jobs
+
+
+def check_port(host: str, port: int) -> None:
+    """Before anything starts. Raises BadService where nobody can listen there."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise BadService(f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port or --host.") from None
 
 
 def serve(app: Any, jobs: Jobs, host: str, port: int, told_every_s: float = TOLD_EVERY_S) -> None:

@@ -168,6 +168,8 @@ def _run_once(
     try:
         session.ask_candidate(candidate, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]]}, "load")
         run = {"do": "run", "outbox": trial["outbox"], "forward_seed": question["forward_seed"]}
+        if not trials.passed:
+            session.progress(f"waiting for the first call, up to {session.request.first_call_s:g} s")
         ran = session.ask_candidate(candidate, run, stage, None if trials.passed else session.request.first_call_s)
     finally:
         if ahead is not None:

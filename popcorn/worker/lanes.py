@@ -45,12 +45,13 @@ class WorkLane:
         self.usage = Usage()
         self._pool = ThreadPoolExecutor(max_workers=width, thread_name_prefix=name)
 
-    def submit(self, work: Callable[[], T]) -> "Future[tuple[T, Lane]]":
-        """A future of the result and its times. Exceptions of the work pass through the future, with their times as `lane`."""
+    def submit(self, work: Callable[[], T], waiting: Callable[[], None] = lambda: None) -> "Future[tuple[T, Lane]]":
+        """A future of the result and its times. Exceptions of the work pass through the future, with their times as `lane`. `waiting` is called
+        when another process has the device."""
         arrived = time.monotonic()
 
         def run() -> tuple[T, Lane]:
-            with self._whole_machine():
+            with self._whole_machine(waiting):
                 began = time.monotonic()
                 try:
                     return work(), self._done(arrived, began)
@@ -60,23 +61,27 @@ class WorkLane:
 
         return self._pool.submit(run)
 
-    def run(self, work: Callable[[], T]) -> tuple[T, Lane]:
+    def run(self, work: Callable[[], T], waiting: Callable[[], None] = lambda: None) -> tuple[T, Lane]:
         """Submit and wait."""
-        return self.submit(work).result()
+        return self.submit(work, waiting).result()
 
     def close(self) -> None:
         """No new work; what waits is dropped, what runs is finished."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     @contextmanager
-    def _whole_machine(self) -> Iterator[None]:
+    def _whole_machine(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Waits for other processes of Popcorn that use the same device; the wait counts as queue."""
         if self._lock_path is None:
             yield
             return
         handle = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(handle, fcntl.LOCK_EX)
             self._held = True
             yield
         finally:

@@ -9,11 +9,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from popcorn.cli.card import card, print_card, short_card
+from popcorn.cli.facts_of import speed_of_light
 from popcorn.cli.outcomes import NEXT_STEPS, UNWRITTEN, WORDS, heading, next_step
 from popcorn.schema.comparison import Errors, OutputErrors, Worst
 from popcorn.schema.measurement import Control, Energy, Interval, Launches, Measurement, Memory, Roofline
 from popcorn.schema.record import Build, Subject
-from popcorn.schema.verdict import OUTCOMES, Verdict, Violation
+from popcorn.schema.verdict import OUTCOMES, Diagnostic, Verdict, Violation
 from popcorn.units import show_bytes, show_energy, show_percent, show_ratio, show_time
 from popcorn.verify.judge import UNWRITTEN as UNWRITTEN_VALUES
 from popcorn.verify.judge import judge
@@ -189,3 +190,28 @@ def test_a_line_is_named_only_where_there_is_one_and_changing_sizes_where_they_c
     assert "from trial to trial" in next_step("crash", "popcorn/L1/29") and "from trial to trial" not in next_step(
         "crash", "original/L1/23"
     )
+
+
+def test_a_speedup_that_is_not_the_quotient_of_the_times_says_why():
+    timing = make_timing()
+    far = timing.model_copy(update={"baseline": timing.baseline.model_copy(update={"time_s": 1.2 * timing.baseline.time_s})})
+    shown = [" ".join(show(make_record(measurement=Measurement(timing=one))).split()) for one in (timing, far)]
+    assert ["paired by neighbouring turns" in text for text in shown] == [False, True]
+
+
+def test_a_compiler_s_message_names_the_file_that_was_given():
+    diagnostics = (Diagnostic(file="kernel.cu", line=4, severity="error", message="expected a ;"),)
+    record = make_record("compile_error", build=Build(diagnostics=diagnostics))
+    record = record.model_copy(update={"verdict": record.verdict.model_copy(update={"reason": "kernel.cu:4: expected a ;"})})
+    text = show(record)
+    assert "rms_norm.cu:4: expected a ;" in text and "kernel.cu:4" not in text
+
+
+def test_a_share_above_the_ceiling_names_the_remedy():
+    found = Roofline(sol=1.1, sol_source="model", bound="memory", ceiling_source="measured")
+    assert "popcorn doctor --measure" in speed_of_light(found)
+    assert "doctor" not in speed_of_light(found.model_copy(update={"sol": 0.9}))
+
+
+def test_lines_in_a_pipe_end_where_their_words_end():
+    assert not [line for line in show(make_record()).splitlines() if line != line.rstrip()]

@@ -12,7 +12,8 @@ from popcorn import errors as popcorn_errors
 from popcorn.cli.main import COMMANDS, app
 from popcorn.errors import PopcornError
 from popcorn.schema.verdict import EXIT_CODES
-from tests.cli.command import COMMAND, ROOT, assert_one_sentence, environment, popcorn
+from tests.cli.command import CANDIDATE, COMMAND, ROOT, assert_one_sentence, environment, popcorn
+from tests.made_records import make_record
 
 
 def test_help_lists_every_command(tmp_path):
@@ -83,6 +84,42 @@ def test_a_closed_pipe_is_no_error(tmp_path):
 def test_a_cache_that_is_a_file_ends_in_one_sentence(tmp_path):
     (tmp_path / "cache").write_text("")
     assert_one_sentence(popcorn("bench", "view", cache=tmp_path / "cache"), 67, "Not a directory", "POPCORN_CACHE_DIR")
+
+
+@pytest.mark.parametrize("arguments", ["--version", "--help", "problems list --level 1"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_that_cannot_be_written_is_one_sentence_that_names_it(arguments, unbuffered, tmp_path):
+    there = {**environment(tmp_path), "PYTHONUNBUFFERED": unbuffered}
+    told = f"{' '.join(COMMAND)} {arguments} > /dev/full"
+    done = subprocess.run(told, shell=True, capture_output=True, text=True, env=there, cwd=ROOT, check=False)
+    assert_one_sentence(done, 67, "standard output cannot be written")
+    assert "POPCORN_CACHE_DIR" not in done.stderr
+
+
+def test_a_closed_output_is_no_error_and_no_file_that_is_opened_gets_what_is_printed(tmp_path):
+    told = f"{' '.join(COMMAND)} problems list --level 1 >&-"
+    done = subprocess.run(told, shell=True, capture_output=True, text=True, env=environment(tmp_path), cwd=ROOT, check=False)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_a_command_that_is_nearly_spelled_is_told_the_right_one(tmp_path):
+    assert "Did you mean 'eval'?" in popcorn("evl", cache=tmp_path).stderr
+
+
+def test_an_answer_that_cannot_be_kept_is_shown_all_the_same(tmp_path, monkeypatch, capsys):
+    from popcorn.errors import UnwritableStore
+
+    def full(request):
+        error = UnwritableStore("the disk is full")
+        error.record = make_record()
+        raise error
+
+    (tmp_path / "kernel.py").write_text(CANDIDATE)
+    monkeypatch.setattr("popcorn.cli.eval.judge", full)
+    with pytest.raises(SystemExit) as ended:
+        app(["eval", "original/L1/23", str(tmp_path / "kernel.py")], standalone_mode=False)
+    told = capsys.readouterr()
+    assert ended.value.code == 67 and make_record().id in told.out and "the disk is full" in told.err
 
 
 def test_a_full_disk_ends_in_one_sentence(monkeypatch, capsys):

@@ -109,9 +109,10 @@ def hold(lock) -> subprocess.Popen:
 def test_two_processes_never_use_one_device_at_once(tmp_path):
     holder = hold(tmp_path / "device.lock")
     lane = WorkLane("device", 1, tmp_path / "device.lock")
-    future = lane.submit(time.monotonic)
+    told = threading.Event()
+    future = lane.submit(time.monotonic, told.set)
     time.sleep(0.3)
-    assert not future.done()
+    assert not future.done() and told.wait(60), "whoever waits for another process says so"
     holder.stdin.write("\n")
     holder.stdin.flush()
     done = float(holder.stdout.readline().split()[1])
