@@ -1,10 +1,5 @@
 """The errors a user can meet. Each is one sentence that names the thing, what was expected, and the next step."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from popcorn.schema.record import Record
-
 
 class PopcornError(Exception):
     """A mistake that the user can mend. The CLI shows its text without a traceback and exits with `exit_code`."""
@@ -52,8 +47,8 @@ class UnwritableStore(PopcornError):
     """A folder of records that cannot be written; the text says where the record is instead."""
 
     exit_code = 67
-    record: "Record | None" = None
-    """The answer that could not be kept, for whoever waits for it."""
+    record: object | None = None
+    """The Record that could not be kept, for whoever waits for it."""
 
 
 class MissingTool(PopcornError):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from popcorn.ops.registry import UnknownOp, find_op
 from popcorn.records.exporting import incomplete
+from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import group
 from popcorn.worker.writing import candidate_hash
@@ -33,6 +34,14 @@ def check(records: Iterable[Record], release: bool = False) -> list[Finding]:
         found += [finding for record in seen.values() for finding in _of_release(record)]
         found += _unvalidated(seen.values())
     return found
+
+
+def unread(store: Iterable[Record]) -> list[Finding]:
+    """What of a store was not read when it was gone through, and that nothing was there to read."""
+    if not isinstance(store, Store):
+        return []
+    found = [Finding("every line can be read", "", sentence) for sentence in store.warnings]
+    return found if found or len(store) else [Finding("there are records", "", f"{store.folder} holds none")]
 
 
 def shippable(records: Iterable[Record]) -> tuple[list[Record], Counter[str]]:

@@ -42,6 +42,9 @@ def adopt_run(
         print(json_text.dumps(data))
     elif made.refusal is not None:
         typer.echo(f"\n{made.op} does not take it: {made.refusal}")
+        typer.echo(
+            "next        " + ("leave --limit out, so that all cases are tried; or " if limit else "") + "judge one of them: popcorn eval"
+        )
     else:
         limits = {
             **{n: f"multiples of {k}" for n, k in found.multiples.items()},

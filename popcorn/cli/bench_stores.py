@@ -123,18 +123,20 @@ def check(
 ) -> None:
     """Say what is wrong with a store. Exit code 1 where something is."""
     from popcorn.bench.checking import check as examine
-    from popcorn.bench.checking import counted
+    from popcorn.bench.checking import counted, unread
 
-    found = examine(_records(store), release)
+    records = _records(store)
+    found = examine(records, release)
+    found += unread(records)
     if as_json:
         typer.echo(json.dumps([finding._asdict() for finding in found], indent=1))
         raise typer.Exit(int(bool(found)))
     for finding in found[:MOST_TOLD]:
-        typer.echo(f"{finding.rule}: {finding.record} {finding.reason}")
+        typer.echo(f"{finding.rule}: {finding.record}{' ' if finding.record else ''}{finding.reason}")
     for rule, count in sorted(counted(found).items()):
-        typer.echo(f"{count} records break “{rule}”", err=True)
+        typer.echo(f"{count} finding{'' if count == 1 else 's'} against “{rule}”", err=True)
     if not found:
-        typer.echo("nothing is wrong with it" if release else "ids are fine; --release asks for more", err=True)
+        typer.echo("nothing is wrong with it" if release else "every line was read and ids are fine; --release asks for more", err=True)
     raise typer.Exit(int(bool(found)))
 
 

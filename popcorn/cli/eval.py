@@ -66,7 +66,7 @@ def evaluate_file(
     try:
         record = judge(request)
     except UnwritableStore as error:
-        if error.record is not None:
+        if isinstance(error.record, Record):
             print_record(error.record, json)
         raise
     show(record, json)

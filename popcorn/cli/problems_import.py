@@ -11,7 +11,7 @@ FEW = 20
 
 def import_command(
     format: Annotated[str, typer.Argument(help="auto, kernelbench, popcornbench, robust_kbench, custom_task, flashinfer, gpu_mode, cases")],
-    path: Annotated[str, typer.Argument(help="folder of a checkout or of a task")],
+    path: Annotated[str, typer.Argument(help="folder of a checkout or of a task; or .jsonl, .csv with a column of code")],
     name: Annotated[str | None, typer.Option(help="what ids begin with; default: the format's name")] = None,
     device: Annotated[str, typer.Option(help="where each file is tried: auto, cpu, cuda or cuda:INDEX")] = "auto",
     every: Annotated[bool, typer.Option("--every", help="a row for every file, those without a remark too")] = False,
@@ -28,10 +28,9 @@ def import_command(
     from popcorn.cli.plain import plain
     from popcorn.cli.progress import progress_line
     from popcorn.worker.bench import Bench
-    from popcorn.worker.bringing import bring_suite, check_folder
+    from popcorn.worker.bringing import bring_suite, open_folder
 
-    folder = check_folder(path)
-    with progress_line() as progress, Bench(device) as bench:
+    with open_folder(path) as folder, progress_line() as progress, Bench(device) as bench:
         suite = bring_suite(folder, bench, name, format, progress)
     usable = [one for one in suite.entries if one.file]
     if as_json:

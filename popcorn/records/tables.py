@@ -1,6 +1,11 @@
 """Records as tables: JSONL to Parquet, and SQL over them. DuckDB does the work; it is imported when a table is made or asked."""
 
+import atexit
+import errno
+import functools
+import hashlib
 import json
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -135,8 +140,25 @@ def latest(source: Source) -> Rows:
 
 
 def refresh_table(store: Store) -> Path:
-    """The store's Parquet file, `tables/records.parquet` beside its folder, rewritten when lines were added since."""
-    path = store.folder.parent / "tables" / "records.parquet"
+    """The store's Parquet file, `tables/records.parquet` beside its folder, rewritten when lines were added since. Where nothing may be written
+    there it lies in this process's own temporary folder."""
+    try:
+        return _refreshed(store, store.folder.parent / "tables" / "records.parquet")
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        name = hashlib.sha256(str(store.folder.resolve()).encode()).hexdigest()[:16]
+        return _refreshed(store, _own_folder() / name / "records.parquet")
+
+
+@functools.cache
+def _own_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="popcorn-tables-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _refreshed(store: Store, path: Path) -> Path:
     stamp = path.with_suffix(".stamp")
     files = sorted(store.folder.glob("*/*.jsonl"))
     seen = json.dumps([SCHEMA_VERSION, *([file.name, file.stat().st_size] for file in files)])
@@ -212,8 +234,9 @@ def _open(connection: "DuckDBPyConnection", paths: Sequence[Path], judgements: S
         for view in (rows, LATEST, COUNTED):
             connection.execute(view)
     except duckdb.Error as error:
-        told = " ".join(str(error).split())[:200]
-        raise BadRecord(f"{paths[0].name} is no table of records ({told}); give Parquet files that Popcorn wrote.") from None
+        odd = next((path for path in paths if not _whole(path)), None)
+        told = "it is no Parquet file" if odd else " ".join(str(error).split())[:200]
+        raise BadRecord(f"{(odd or paths[0]).name} is no table of records ({told}); give Parquet files that Popcorn wrote.") from None
 
 
 def _read_lines(paths: Sequence[Path]) -> str:

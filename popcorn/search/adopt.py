@@ -99,14 +99,19 @@ def op_of(winner: Winner) -> str:
 
 
 def cases_of(op: Op, settings: Settings, limit: int | None) -> list[Case]:
-    """The op's whole plan for this machine, contiguous, smaller first, each once."""
+    """The op's whole plan for this machine, contiguous, smaller first, each once. Of a `limit` there is at least one of each element type: which of
+    them a kernel takes is the first thing to know."""
     machine = shared_bench(settings.device).machine
     planned = plan_cases(
         op.plan or general(op.signature.dims), op.min_bytes, ("float32", "bfloat16"), ("none", "grad") if op.differentiable else ("none",),
         op.signature.scalars, machine.memory_bytes if machine.kind == "cuda" else min(machine.memory_bytes or 4 << 30, 4_000_000_000),
     )  # fmt: skip
-    plain = [one.case.model_copy(update={"layout": "contiguous"}) for one in sample(planned, limit)]
-    return list({case.id: case for case in plain}.values())
+    once = {case.id: one for one in planned if (case := one.case.model_copy(update={"layout": "contiguous"}))}
+    kept = sample(once.values(), limit)
+    forward = {one.case.precision: one for one in reversed(once.values()) if one.case.gradient == "none"}
+    seen = {one.case.precision for one in kept if one.case.gradient == "none"}
+    wanted = {id(one) for one in [*kept, *(one for precision, one in forward.items() if precision not in seen)]}
+    return [one.case.model_copy(update={"layout": "contiguous"}) for one in once.values() if id(one) in wanted]
 
 
 def _examiner(
@@ -122,7 +127,8 @@ def _examiner(
             trials=settings.trials, timing=False, energy=False, counters=False, control=False, compile_baseline=False,
         )  # fmt: skip
         judged = judged_of(evaluate(request, shared_bench(settings.device), store))
-        tell(f"judged {case.id}: {judged.outcome}" + (f" ({judged.reason[:120]})" if judged.reason else ""))
+        sizes = "".join(f", sizes of {name} in multiples of {step}" for name, step in multiples.items())
+        tell(f"judged {case.id}{sizes}: {judged.outcome}" + (f" ({judged.reason[:120]})" if judged.reason else ""))
         return judged
 
     return examine

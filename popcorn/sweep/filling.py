@@ -111,6 +111,7 @@ def fill_here(folder: SweepFolder, epoch: str) -> "Session":
     def drain(*_: object) -> None:
         session.stop("drain", "a signal")
         folder.drain()
+        print("popcorn: no case begins any more, the one under way ends; `popcorn sweep resume` goes on with it", file=sys.stderr)
 
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, drain)

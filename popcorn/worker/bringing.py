@@ -1,8 +1,10 @@
 """Bring a foreign suite in: read the folder, try every problem in a fenced child with limits, keep what runs on the shelf, say why for the rest."""
 
 import datetime
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -12,6 +14,7 @@ from popcorn.suites.facts import read_facts
 from popcorn.suites.importing import shelf
 from popcorn.suites.importing.formats import read_folder
 from popcorn.suites.importing.found import Found
+from popcorn.suites.importing.rows_of_code import SUFFIXES, unpack
 from popcorn.suites.importing.shelf import Entry, Suite
 from popcorn.suites.problems import Problem, hash_source
 from popcorn.worker.bench import Bench
@@ -122,9 +125,15 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:400]
 
 
-def check_folder(path: str) -> Path:
-    """The folder of a path. Raises BadProblem for a file."""
+@contextmanager
+def open_folder(path: str) -> Iterator[Path]:
+    """The folder of a path; of a JSONL or CSV file with code in a column one that is made for it, for as long as this lasts. Raises BadProblem for
+    any other file."""
     folder = Path(path).expanduser()
+    if folder.is_file() and folder.suffix in SUFFIXES:
+        with tempfile.TemporaryDirectory(prefix="popcorn-rows-") as into:
+            yield unpack(folder, Path(into))
+        return
     if folder.is_file():
         raise BadProblem(f"{path} is a file; give the folder of a checkout or of a task (`popcorn problems check {path}` takes one file)")
-    return folder
+    yield folder

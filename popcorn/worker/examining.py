@@ -146,7 +146,11 @@ def _weights(one: _Known) -> Check:
     _, _, other = one.oracle._make(_other_weights(one.question))
     mine, theirs = dict(one.model.named_parameters()), dict(other.named_parameters())
     fixed = [name for name, weight in mine.items() if name in theirs and torch.equal(weight, theirs[name])]
-    told = f"{_listed(fixed)} the same under every seed, so a kernel may leave out what is done with them" if fixed else ""
+    told = (
+        f"{_listed(fixed)} the same under every seed, so a kernel may leave out what is done with them; draw their values in __init__"
+        if fixed
+        else ""
+    )
     if one.accepts(one.answer(other, one.inputs)):
         return Check(rule, False, "other weights give an answer that passes" + (f": {told}" if told else ""))
     idle = _idle_weights(one, mine, theirs)

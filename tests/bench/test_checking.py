@@ -93,3 +93,15 @@ def test_the_command_exports_what_may_ship_and_tells_what_was_left_out(tmp_path,
     assert "left out: 1 rows that break “no stale fingerprints”" in told.output and "1 rows written to" in told.output
     assert CliRunner().invoke(app, ["check", str(made), "--release"]).exit_code == 0
     assert CliRunner().invoke(app, ["export", str(tmp_path / "x.csv"), "--release"]).exit_code != 0
+
+
+def test_a_check_tells_of_lines_that_it_could_not_read_and_of_a_store_without_any(tmp_path):
+    store = Store(tmp_path / "records")
+    store.append(row("popcorn", 2.0))
+    (file,) = store.folder.glob("*/*.jsonl")
+    file.write_bytes(file.read_bytes() + b"{not a record}\n{torn")
+    told = CliRunner().invoke(app, ["check", str(store.folder)])
+    assert told.exit_code == 1 and "2 findings against “every line can be read”" in told.output and file.name in told.output
+    (tmp_path / "other").mkdir()
+    nothing = CliRunner().invoke(app, ["check", str(tmp_path / "other")])
+    assert nothing.exit_code == 1 and "holds none" in nothing.output

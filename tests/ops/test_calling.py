@@ -13,6 +13,7 @@ from popcorn.ops.calls import Call, Rejected
 from popcorn.ops.implementation import Implementation, hash_text
 from popcorn.ops.packages import PACKAGES, missing
 from popcorn.ops.registry import FirstAccepting, UnknownOp, find_op, list_ops
+from popcorn.ops.signature import Mismatch
 
 
 @pytest.fixture(autouse=True)
@@ -119,3 +120,8 @@ def test_hashes_depend_on_text_and_not_on_line_ends():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert rms_norm(torch.randn(2, 4), torch.randn(4)).shape == (2, 4)
+
+
+def test_an_array_of_numpy_is_refused_by_name():
+    with pytest.raises(Mismatch, match=r"x is a numpy\.ndarray; expected a torch\.Tensor"):
+        rms_norm(torch.randn(4, 8).numpy(), torch.randn(8))

@@ -1,5 +1,6 @@
 """Tables: every field is a column, every number comes back as it was, the newest conclusive record wins."""
 
+import errno
 import json
 import tempfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popcorn.errors import BadRecord, MissingFile
+from popcorn.records import tables
 from popcorn.records.columns import columns, flatten, unflatten
 from popcorn.records.store import Store
 from popcorn.records.tables import latest, merge, opened, query, refresh_table, write_table
@@ -224,3 +226,25 @@ def test_a_large_store_becomes_a_table_in_several_processes_with_the_same_rows(t
     again = Store(store.folder)
     assert query("SELECT * FROM records ORDER BY id", again).rows == expected
     assert [sentence for sentence in again.warnings if "not a record" in sentence or "breaks the schema" in sentence]
+
+
+def test_a_store_that_cannot_be_written_can_be_asked(tmp_path, monkeypatch):
+    store = Store(tmp_path / "records")
+    store.append(make_record())
+    real = tables._refreshed
+
+    def refuse(store, path):
+        if path.is_relative_to(tmp_path):
+            raise OSError(errno.EROFS, "Read-only file system")
+        return real(store, path)
+
+    monkeypatch.setattr(tables, "_refreshed", refuse)
+    assert query("SELECT id FROM records", store).rows == ((make_record().id,),)
+    assert not (tmp_path / "tables").exists()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "relu.c"])
+def test_a_file_that_is_no_parquet_is_named_without_words_of_the_database(tmp_path, name):
+    (tmp_path / name).write_text("int main() {}")
+    with pytest.raises(BadRecord, match=f"{name} is no table of records .it is no Parquet file.; give Parquet"):
+        query("SELECT 1 FROM records", tmp_path / name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from popcorn.bench.asking import call_of
+from popcorn.bench.asking import Settings, call_of
 from popcorn.dispatch import Measured
 from popcorn.errors import BadSearch
 from popcorn.ops.implementation import adopted_folder
@@ -15,6 +15,7 @@ from popcorn.ops.registry import find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Case
 from popcorn.schema.measurement import Interval
+from popcorn.search.adopt import cases_of
 from popcorn.search.assumptions import find_assumptions
 from popcorn.search.implementing import implementation_name, text_hash, write_implementation
 from popcorn.search.program import Judged
@@ -221,3 +222,9 @@ def test_an_adopted_kernel_is_handed_tensors_that_begin_where_wide_loads_may():
     assert _flat(views[0], spec).data_ptr() == views[0].data_ptr(), "what is aligned is not copied"
     (gradient,) = torch.autograd.grad(_flat(views[3], spec).sum(), room)
     assert gradient.sum() == 64
+
+
+def test_a_few_cases_of_a_plan_hold_each_element_type_once_and_no_case_twice():
+    found = cases_of(find_op("softmax"), Settings(device="cpu"), 3)
+    assert {case.precision for case in found if case.gradient == "none"} == {"float32", "bfloat16"}
+    assert len({case.id for case in found}) == len(found) <= 5

@@ -34,6 +34,16 @@ def test_units_in_the_browser_are_those_of_python(opened):
     assert page.evaluate("[null, NaN, Infinity].map(v => popcorn.units.time(v))") == ["—"] * 3
 
 
+def test_a_click_anywhere_in_a_heading_sorts_once(opened):
+    page = opened("evaluations.html")
+    head = page.locator("thead th").nth(2)
+    box = head.bounding_box()
+    head.click(position={"x": 3, "y": box["height"] - 3})
+    assert head.get_attribute("aria-sort") == "descending"
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+
+
 def test_a_heading_sorts_with_unknown_last_and_words_and_choices_filter(opened, site):
     page = opened("evaluations.html")
     page.get_by_role("button", name="runtime").click()

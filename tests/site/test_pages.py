@@ -42,6 +42,14 @@ def test_a_page_opens_clean_fits_a_telephone_and_has_no_serious_fault_of_access(
     assert page.evaluate("window.hacked") is None
 
 
+@pytest.mark.parametrize("name", ["evaluations", "runs"])
+def test_on_a_telephone_outcome_and_speedup_are_seen_without_scrolling(opened, name):
+    page = opened(f"{name}.html", width=390)
+    for place in (1, 2):
+        box = page.locator("tbody tr").first.locator("td").nth(place).bounding_box()
+        assert box["x"] + box["width"] <= 390
+
+
 def serious_faults(page) -> dict[str, list[str]]:
     from axe_playwright_python.sync_playwright import Axe
 

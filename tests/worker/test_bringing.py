@@ -12,7 +12,7 @@ from popcorn.suites.problems import find_problem
 from popcorn.suites.shelved import list_shelved
 from popcorn.worker import bringing
 from popcorn.worker.bench import Bench
-from popcorn.worker.bringing import bring_suite
+from popcorn.worker.bringing import bring_suite, open_folder
 from popcorn.worker.fitness import check_fitness
 from tests.suites.importing import samples
 from tests.suites.importing.samples import write
@@ -170,3 +170,11 @@ def test_tensors_of_a_checkout_are_read_behind_the_fence_and_belong_to_the_versi
         assert suite.entries[0].state == "runs" and any("must stay" in one for one in suite.entries[0].remarks)
         versions.append(suite.version)
     assert versions[0] != versions[1]
+
+
+def test_a_file_of_rows_is_opened_as_a_folder_for_as_long_as_it_is_read(tmp_path):
+    code = "import torch\n\nclass Model(torch.nn.Module):\n    pass\n\ndef get_inputs():\n    return []\n"
+    (tmp_path / "kb.jsonl").write_text(json.dumps({"code": code}) + "\n")
+    with open_folder(str(tmp_path / "kb.jsonl")) as folder:
+        assert folder.name == "kb" and (folder / "1_row.py").read_text() == code
+    assert not folder.exists()

@@ -54,8 +54,9 @@ popcorn.table = (() => {
     const shared = () => options.columns.filter((column) => column.fold && state.rows.length > 1 && state.rows.every((row) => (row[column.key] ?? null) === (state.rows[0][column.key] ?? null)));
     let folded = new Set();
     const heads = options.columns.map((column) => {
-      const button = make("button", { type: "button", onclick: () => sortBy(column) }, column.label);
-      return make("th", { scope: "col", class: RIGHT.has(column.kind) ? "r" : false, title: column.title }, button);
+      // the whole cell sorts; the button within is for the keyboard, and its click arrives here, too
+      const button = make("button", { type: "button" }, column.label);
+      return make("th", { scope: "col", class: RIGHT.has(column.kind) ? "r" : false, title: column.title, onclick: () => sortBy(column) }, button);
     });
     const body = make("tbody");
     const foot = make("div", { class: "foot" });
@@ -108,7 +109,7 @@ popcorn.table = (() => {
     function cell(row, column) {
       const shown = KINDS[column.kind || "text"](row[column.key], row, column);
       const target = column.link && row[column.link];
-      return make("td", { class: [RIGHT.has(column.kind) ? "r" : "", column.wrap ? "wrap" : ""].join(" ").trim() || false }, ...(target ? [make("a", { href: popcorn.root + target }, ...shown)] : shown));
+      return make("td", { class: [RIGHT.has(column.kind) ? "r" : "", column.wrap ? "wrap" : ""].join(" ").trim() || false, title: target ? String(row[column.key] ?? "") : false }, ...(target ? [make("a", { href: popcorn.root + target }, ...shown)] : shown));
     }
     filters();
     draw();
@@ -116,8 +117,8 @@ popcorn.table = (() => {
   };
 })();
 popcorn.table.EVALUATIONS = [
-  { key: "name", label: "kernel", link: "link" }, { key: "problem", label: "problem" }, { key: "outcome", label: "outcome", kind: "outcome" },
+  { key: "name", label: "kernel", link: "link" }, { key: "outcome", label: "outcome", kind: "outcome" },
   { key: "speedup", label: "speedup over eager", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", kind: "ratio", optional: true },
-  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
-  { key: "language", label: "language", fold: true }, { key: "case_id", label: "case", fold: true }, { key: "device", label: "device", fold: true }, { key: "made", label: "made", kind: "date", first: "down" },
+  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "problem", label: "problem" }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
+  { key: "language", label: "language", fold: true }, { key: "case_id", label: "case", fold: true, wrap: true }, { key: "device", label: "device", fold: true, wrap: true }, { key: "made", label: "made", kind: "date", first: "down" },
 ];

@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from popcorn.errors import BadProblem, MissingFile
+from popcorn.errors import BadProblem, MissingFile, PopcornError
+from popcorn.suites.facts import parse
 from popcorn.suites.importing import custom_task, flashinfer, gpu_mode, kernelbench, plain_cases, robust_kbench
-from popcorn.suites.importing.found import Found
+from popcorn.suites.importing.found import Found, files_below, read_python
 from popcorn.suites.importing.strangers import why_not
 
 
@@ -44,14 +45,34 @@ def read_folder(folder: Path, wanted: str = "auto") -> tuple[str, list[Found]]:
             reason = why_not(folder)
             if reason:
                 raise BadProblem(f"{folder} {reason}")
+            if (broken := _unreadable(folder)) is not None:
+                raise BadProblem(broken)
             known = "; ".join(f"{one}: {format.summary}" for one, format in FORMATS.items())
             raise BadProblem(f"{folder} looks like none of the known formats ({known})")
     if name not in FORMATS:
         raise BadProblem(f"there is no format {wanted!r}; expected auto, {', '.join([*FORMATS, *ALIASES])}")
     found = FORMATS[name].read(folder)
+    if not found and (broken := _unreadable(folder)) is not None:
+        raise BadProblem(broken)
     if not found:
         raise BadProblem(f"{folder} holds no problem in the format {name} ({FORMATS[name].summary}); check the path or the format")
     return name, _apart(found)
+
+
+def _unreadable(folder: Path) -> str | None:
+    """What keeps a folder from being looked at: nothing is in it, or Python files that do not parse, each with its line. None for any other."""
+    if next(folder.iterdir(), None) is None:
+        return f"{folder} is empty; give the folder of a checkout or of a task"
+    told = []
+    for path in files_below(folder.resolve(), ".py")[:200]:
+        try:
+            parse(read_python(path), str(path.relative_to(folder.resolve())))
+        except PopcornError as error:
+            told.append(str(error))
+        except (RecursionError, MemoryError):
+            told.append(f"{path.name} is nested too deeply to be read")
+    more = f"; and {len(told) - 3} more" if len(told) > 3 else ""
+    return f"{folder} holds no problem that can be read: {'; '.join(told[:3])}{more}" if told else None
 
 
 def _apart(found: list[Found]) -> list[Found]:

@@ -1,5 +1,6 @@
 """Checkouts as they really lie about: other encodings, arguments by name, results that are handed over, fixtures in place of functions."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 from popcorn.errors import BadProblem
 from popcorn.suites.foreign import open_foreign
 from popcorn.suites.importing.formats import read_folder
+from popcorn.suites.importing.rows_of_code import unpack
 from popcorn.suites.problems import find_problem
 from tests.suites.importing import samples
 from tests.suites.importing.samples import write
@@ -122,3 +124,41 @@ def test_a_tests_fixture_serves_as_get_inputs(tmp_path: Path) -> None:
 def test_one_tensor_that_is_no_list_is_one_input(tmp_path: Path) -> None:
     (made,) = opened(tmp_path, "width=1, scale=1", "[]", "torch.ones(2, 3)").inputs({})
     assert made.shape == (2, 3)
+
+
+def test_an_empty_folder_and_one_of_broken_files_are_told_as_what_they_are(tmp_path):
+    with pytest.raises(BadProblem, match="is empty"):
+        read_folder(tmp_path)
+    (tmp_path / "bad.py").write_text("import torch\n\ndef get_inputs(:\n")
+    with pytest.raises(BadProblem, match=r"bad\.py.*line 3"):
+        read_folder(tmp_path)
+
+
+ROW = {
+    "code": "import torch\n\nclass Model(torch.nn.Module):\n    pass\n\ndef get_inputs():\n    return []\n",
+    "level": 2,
+    "problem_id": 7,
+    "name": "7_Relu",
+}
+
+
+def test_rows_with_code_in_a_column_are_read_as_the_folder_that_they_came_from(tmp_path):
+    (tmp_path / "kb.jsonl").write_text(json.dumps(ROW) + "\n\n" + json.dumps({**ROW, "problem_id": 8, "name": "8_../../Gelu"}) + "\n")
+    with (tmp_path / "kb.csv").open("w", newline="") as file:
+        made = csv.DictWriter(file, list(ROW))
+        made.writeheader()
+        made.writerow(ROW)
+    name, found = read_folder(unpack(tmp_path / "kb.jsonl", tmp_path / "a"))
+    assert name == "kernelbench" and [one.key for one in found] == ["L2/7", "L2/8"] and found[0].source == ROW["code"]
+    assert all(path.is_relative_to(tmp_path / "a" / "kb") for path in (tmp_path / "a").rglob("*.py"))
+    assert [one.key for one in read_folder(unpack(tmp_path / "kb.csv", tmp_path / "b"))[1]] == ["L2/7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [('{"task": "x"}\n', "its columns: task"), ("[1]\n", "JSON object a line"), ("{", "cannot be read as JSONL"), ("", "none")],
+)
+def test_rows_without_code_say_which_columns_there_are(tmp_path, text, told):
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(BadProblem, match=told):
+        unpack(tmp_path / "x.jsonl", tmp_path / "into")

@@ -1,0 +1,65 @@
+"""A JSONL or CSV file whose rows hold problems as text, as data sets of KernelBench are handed around → a folder that the reader of folders knows."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from popcorn.errors import BadProblem
+from popcorn.suites.importing.found import MAX_BYTES, MAX_FILES, snake
+
+SUFFIXES = (".jsonl", ".csv")
+_SHOWN = 8
+
+
+def unpack(path: Path, into: Path) -> Path:
+    """A folder below `into`, named as the file, with one .py a row: `level1/23_softmax.py` where columns tell level, number and name.
+
+    Raises BadProblem where no column holds code with class Model and get_inputs, naming the columns that there are.
+    """
+    folder = into / path.stem
+    column = None
+    for number, row in enumerate(_rows(path), 1):
+        if number > MAX_FILES:
+            raise BadProblem(f"{path} has more than {MAX_FILES:,} rows; give a part of it")
+        column = column or next((name for name, value in row.items() if _is_code(value)), None)
+        if column is None and number > _SHOWN:
+            break
+        if column is not None and isinstance(row.get(column), str):
+            file = folder / _place(row, number)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(row[column], encoding="utf-8", errors="replace")
+    if column is None:
+        names = ", ".join(str(name)[:40] for name in list(next(_rows(path), {}))[:_SHOWN]) or "none"
+        raise BadProblem(f"{path} has no column with KernelBench-style code (class Model and get_inputs); its columns: {names}")
+    return folder
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    csv.field_size_limit(MAX_BYTES)
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            if path.suffix == ".csv":
+                yield from csv.DictReader(file)
+                return
+            for number, line in enumerate(file, 1):
+                row = json.loads(line) if line.strip() else {}
+                if not isinstance(row, dict):
+                    raise BadProblem(f"{path}:{number}: expected a JSON object a line")
+                yield row
+        except (ValueError, RecursionError, csv.Error) as error:
+            raise BadProblem(f"{path} cannot be read as {path.suffix[1:].upper()} ({str(error)[:200]})") from None
+
+
+def _is_code(value: object) -> bool:
+    return isinstance(value, str) and re.search(r"^class Model\b", value, re.MULTILINE) is not None and "def get_inputs" in value
+
+
+def _place(row: dict[str, Any], number: int) -> str:
+    level, own, name = (str(row.get(key) or "") for key in ("level", "problem_id", "name"))
+    level = level.removeprefix("level_").removeprefix("level")
+    stem = re.sub(r"^\d+_+", "", name).removesuffix(".py")
+    file = f"{own if re.fullmatch(r'[0-9]{1,5}', own) else number}_{snake(stem)[:60] if stem else 'row'}.py"
+    return f"level{level}/{file}" if re.fullmatch(r"[0-9]{1,2}", level) else file
