@@ -50,7 +50,7 @@ def themed(spec: dict[str, Any]) -> dict[str, Any]:
     config = {
         "background": "#ffffff", "font": "Inter, Helvetica, Arial, sans-serif", "view": {"stroke": None}, "range": {"category": list(PALETTE)},
         "axis": {"gridColor": "#eceae4", "domainColor": "#b9b5ab", "tickColor": "#b9b5ab", "labelColor": "#4d4a44", "titleColor": "#4d4a44",
-                 "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12},
+                 "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12, "labelFlush": False},
         "legend": {"labelColor": "#4d4a44", "titleColor": "#4d4a44", "titleFontWeight": "normal"},
         "header": {"labelColor": "#1d1c1a", "titleColor": "#4d4a44", "labelFontSize": 12},
     }  # fmt: skip

@@ -40,6 +40,10 @@
     // one or two points must not fill the axis by themselves: it always holds 1× and 2×
     const speeds = values.map((row) => row.speedup), domain = [Math.min(1, ...speeds) / 1.2, Math.max(2, ...speeds) * 1.2], few = values.length <= 12;
     const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, domain }, axis: { format: "~g", tickCount: 6 } };
+    // of labels that would lie on each other the better kernel's stays; at the edges they lean inwards
+    const span = Math.log(domain[1] / domain[0]), near = (a, b) => Math.abs(a.sol - b.sol) < 0.3 && Math.abs(Math.log(a.speedup / b.speedup)) < 0.06 * span;
+    const labels = [...values].sort((a, b) => b.speedup - a.speedup).reduce((kept, row) => (kept.some((one) => near(one, row)) ? kept : [...kept, row]), []);
+    const side = (row) => (row.sol > 0.8 ? "right" : row.sol < 0.2 ? "left" : "center");
     element.hidden = !values.length;
     if (!values.length) return;
     popcorn.chart(element, ({ css, series }) => ({
@@ -48,7 +52,7 @@
         { data: { values: line }, mark: { type: "line", interpolate: "step-after", strokeWidth: 1.5 }, encoding: { x, y, color: { value: css("--soft") } } },
         { mark: { type: "point", filled: true, cursor: "pointer" }, encoding: { x, y, color: { field: "model", type: "nominal", title: null, scale: { range: series }, legend: { orient: "bottom", columns: 3 } }, size: { condition: { test: "datum.optimal", value: few ? 160 : 90 }, value: few ? 110 : 36 }, opacity: { condition: { test: "datum.optimal", value: 1 }, value: few ? 0.6 : 0.35 }, tooltip: [{ field: "id", title: "run" }, { field: "who", title: "model" }, { field: "problem", title: "problem" }, { field: "text", title: "speedup" }, { field: "light", title: "SOL" }] } },
         { data: { values: [{ speedup: 1 }] }, mark: { type: "rule", strokeDash: [3, 3] }, encoding: { y, color: { value: css("--soft") } } },
-        ...(few ? [{ mark: { type: "text", dy: -14, fontSize: 11 }, encoding: { x, y, text: { field: "label" }, color: { value: css("--soft") } } }] : []),
+        ...(few ? ["left", "center", "right"].map((align) => ({ data: { values: labels.filter((row) => side(row) === align) }, mark: { type: "text", dy: -14, fontSize: 11, align }, encoding: { x, y, text: { field: "label" }, color: { value: css("--soft") } } })) : []),
       ],
     }), { onclick: (datum) => datum.file && location.assign(datum.file), canvas: values.length > 1500 });
   }

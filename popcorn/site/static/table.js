@@ -118,7 +118,7 @@ popcorn.table = (() => {
 })();
 popcorn.table.EVALUATIONS = [
   { key: "name", label: "kernel", link: "link" }, { key: "outcome", label: "outcome", kind: "outcome" },
-  { key: "speedup", label: "speedup over eager", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", kind: "ratio", optional: true },
+  { key: "speedup", label: "speedup", title: "over eager mode", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", kind: "ratio", optional: true },
   { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "problem", label: "problem" }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
   { key: "language", label: "language", fold: true }, { key: "case_id", label: "case", fold: true, wrap: true }, { key: "device", label: "device", fold: true, wrap: true }, { key: "made", label: "made", kind: "date", first: "down" },
 ];
