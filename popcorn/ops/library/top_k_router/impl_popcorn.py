@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from popcorn.ops.native import native
+from popcorn.ops.native import a_row, native
 
 LANGUAGE = "cpp"
 
@@ -16,7 +16,12 @@ def _outputs(logits: Tensor, k: float) -> Any:
     return [(shape, logits.dtype), (shape, torch.int64)]
 
 
-_call, accepts, SOURCE, traced = native(Path(__file__).with_name("top_k_router.cpp"), _outputs)
+def _kept(logits: Tensor, k: float) -> Any:
+    """Weights as they were before they were rounded, and experts."""
+    return [*a_row(logits, int(k)), ((*logits.shape[:-1], int(k)), torch.int64)]
+
+
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("top_k_router.cpp"), _outputs, kept=_kept)
 
 
 def run(logits: Tensor, k: int = 2) -> Any:
