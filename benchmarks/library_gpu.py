@@ -115,10 +115,11 @@ class Row:
 
 
 class Clock:
-    """Medians behind an L2 flush and a spinning kernel; a copy's bandwidth by size."""
+    """Medians behind an L2 flush, that leaves dirty lines or clean ones, and a spinning kernel; a copy's bandwidth by size."""
 
-    def __init__(self, torch: Any):
+    def __init__(self, torch: Any, clean: bool = False):
         self.torch = torch
+        self.other = torch.zeros(64 << 20, dtype=torch.float32, device="cuda") if clean else None
         self.flush = torch.empty(64 << 20, dtype=torch.float32, device="cuda")
         self.copies: dict[int, float] = {}
 
@@ -136,6 +137,8 @@ class Clock:
             torch.cuda._sleep(4_000_000)  # about 2 ms: five rounds are queued meanwhile
             for begin, end in marks[first : first + 5]:
                 self.flush.add_(0.0)
+                if self.other is not None:  # what lies in L2 is written back already
+                    self.other.sum()
                 begin.record()
                 call()
                 end.record()

@@ -45,7 +45,7 @@ ORDER = {
 """By worth: what a training step calls most, first."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "cpu": {"precision": "float32", "names": ("popcorn", "inductor"), "largest_bytes": 64e6, "budget_s": 2.0, "row_s": 11.0},
+    "cpu": {"precision": "float32", "names": ("popcorn", "inductor"), "largest_bytes": 64e6, "budget_s": 5.0, "row_s": 16.0},
     "cuda": {
         "precision": "bfloat16",
         "names": ("triton", "inductor", "sdpa", "cudnn"),

@@ -83,7 +83,7 @@ def read_sample(path: Path, kind: Literal["evil", "honest"]) -> Sample:
 
 
 def _python_head(text: str) -> tuple[str, dict[str, Any]]:
-    tree = ast.parse(text)
+    tree = ast.parse(text.encode())
     head = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in KNOWN:

@@ -44,7 +44,7 @@ def import_command(
         told = "; ".join(filter(None, [one.reason, *one.remarks]))
         state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
         table.add_row(plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400))
-    console = Console(width=WIDTH, highlight=False)
+    console = Console(width=WIDTH, highlight=False, emoji=False, markup=False)
     if shown:
         console.print(table)
     states = [one.state for one in suite.entries]

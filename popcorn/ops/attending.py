@@ -8,22 +8,39 @@ fixed order: the same bits twice, for seven products where five would do with at
 Packed sequences are one long one in which a query sees from its own beginning to its own end: `edges` (2, T) holds both for each position.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from popcorn.ops.blocks import Block, BlockLauncher, reachable
 from popcorn.ops.launching import Launcher
-from popcorn.ops.products import described, reachable
 
 MULTIPLES = {"K": 64}
-FORWARD = (128, 128, 8, 2)
-"""Queries that a program has, keys of a step, warps, stages."""
+
+
+class Forward(NamedTuple):
+    """How the forward pass is cut."""
+
+    queries: int
+    """That a program has."""
+    keys: int
+    """Of a step."""
+    warps: int
+    stages: int
+    together: int = 16
+    """Heads whose programs are started together: what they read is to stay in L2."""
+    ahead: bool = True
+    """Whether scores of the next keys are made while exponentials of these are."""
+
+
+FORWARD = Forward(128, 128, 8, 2)
 BACKWARD = (128, 64, 8, 2)
 """The tile that a program keeps, those that it goes over, warps, stages."""
 _LOG2_E = 1.4426950408889634
+_UNSEEN = tl.constexpr(-(2.0**100))  # times any scale exact, so that a difference to itself is 0 in a fused multiplication
 
 
 @triton.jit
@@ -43,34 +60,48 @@ def _range_of(edges, own, start, times, HIGH: tl.constexpr, PACKED: tl.constexpr
 
 
 @triton.jit
+def _place_of(rows, together, heads, group, times, QUERIES: tl.constexpr):
+    # (row, first query, sequence, head, the head that it shares keys with) of a program: so many rows together, of them the longest tiles first
+    many = tl.cdiv(times, QUERIES)
+    lowest = tl.program_id(0) // (together * many) * together
+    here = tl.minimum(rows - lowest, together)
+    place = tl.program_id(0) - lowest * many
+    row = lowest + place % here
+    return row, (many - 1 - place // here) * QUERIES, row // heads, row % heads, row % heads // group
+
+
+@triton.jit
 def _over_keys(
-    total, top, part, q, k, v, outer, shared, begin, end, scale, first, last, MASKED: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr
-):
+    total, top, part, scores, q, k, v, outer, shared, begin, end, scale, first, last,
+    MASKED: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr, AHEAD: tl.constexpr,
+):  # fmt: skip
     for start in tl.range(first, last, KEYS):
-        keys = _tile(k, outer, shared, start, KEYS, WIDE)
-        scores = tl.dot(q, keys.T) * scale
+        if AHEAD:
+            following = tl.dot(q, _tile(k, outer, shared, start + KEYS, KEYS, WIDE).T)
+        else:
+            scores = tl.dot(q, _tile(k, outer, shared, start, KEYS, WIDE).T)
         if MASKED:
             key = start + tl.arange(0, KEYS)[None, :]
-            scores = tl.where((key >= begin[:, None]) & (key < end[:, None]), scores, -1.0e30)
-        higher = tl.maximum(top, tl.max(scores, 1))
-        mass = tl.exp2(scores - higher[:, None])  # 1 before a query's first key: wiped out by `kept` with that
+            scores = tl.where((key >= begin[:, None]) & (key < end[:, None]), scores, _UNSEEN)
+        higher = tl.maximum(top, tl.max(scores, 1) * scale)
+        mass = tl.exp2(scores * scale - higher[:, None])  # 1 before a query's first key: wiped out by `kept` with that
         kept = tl.exp2(top - higher)
         part = part * kept + tl.sum(mass, 1)
         values = _tile(v, outer, shared, start, KEYS, WIDE)
         total = tl.dot(mass.to(values.dtype), values, total * kept[:, None])
         top = higher
-    return total, top, part
+        if AHEAD:
+            scores = following
+    return total, top, part, scores
 
 
 @triton.jit
 def _forward_tiles(
-    q, k, v, y, sums, edges, heads, group, times, scale,
+    q, k, v, y, sums, edges, rows, together, heads, group, times, scale,
     CAUSAL: tl.constexpr, PACKED: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr,
+    AHEAD: tl.constexpr,
 ):  # fmt: skip
-    many = tl.cdiv(times, QUERIES)
-    row = tl.program_id(0) % (tl.num_programs(0) // many)
-    start = (many - 1 - tl.program_id(0) // (tl.num_programs(0) // many)) * QUERIES
-    outer, head, shared = row // heads, row % heads, row % heads // group
+    row, start, outer, head, shared = _place_of(rows, together, heads, group, times, QUERIES)
     query = start + tl.arange(0, QUERIES)
     queries = _tile(q, outer, head, start, QUERIES, WIDE)
     total = tl.zeros([QUERIES, WIDE], tl.float32)
@@ -79,14 +110,21 @@ def _forward_tiles(
     begin, end, low, high, clear, limit = _range_of(edges, query, start, times, QUERIES, PACKED)
     if CAUSAL:
         end, high, limit = tl.minimum(end, query + 1), tl.minimum(start + QUERIES, times), start
+    scores = tl.zeros([QUERIES, KEYS], tl.float32)
+    if AHEAD:
+        scores = tl.dot(queries, _tile(k, outer, shared, low, KEYS, WIDE).T)
     if PACKED:
         clear = low + tl.cdiv(clear - low, KEYS) * KEYS
-        total, top, part = _over_keys(
-            total, top, part, queries, k, v, outer, shared, begin, end, scale, low, tl.minimum(clear, high), True, KEYS, WIDE
+        total, top, part, scores = _over_keys(
+            total, top, part, scores, queries, k, v, outer, shared, begin, end, scale, low, tl.minimum(clear, high), True, KEYS, WIDE, AHEAD
         )
     whole = clear + tl.maximum(limit - clear, 0) // KEYS * KEYS
-    total, top, part = _over_keys(total, top, part, queries, k, v, outer, shared, begin, end, scale, clear, whole, False, KEYS, WIDE)
-    total, top, part = _over_keys(total, top, part, queries, k, v, outer, shared, begin, end, scale, whole, high, True, KEYS, WIDE)
+    total, top, part, scores = _over_keys(
+        total, top, part, scores, queries, k, v, outer, shared, begin, end, scale, clear, whole, False, KEYS, WIDE, AHEAD
+    )
+    total, top, part, scores = _over_keys(
+        total, top, part, scores, queries, k, v, outer, shared, begin, end, scale, whole, high, True, KEYS, WIDE, AHEAD
+    )
     tl.store(sums + row.to(tl.int64) * times + query, top + tl.log2(part), mask=query < times)
     y.store([outer, head, start, 0], (total / part[:, None]).to(y.dtype).reshape([1, 1, QUERIES, WIDE]))
 
@@ -114,12 +152,14 @@ def _over_queries(
         at = (outer * heads + head).to(tl.int64) * times + query
         queries, slopes = _tile(q, outer, head, start, PASSING, WIDE), _tile(dy, outer, head, start, PASSING, WIDE)
         sum_ = tl.load(sums + at, mask=query < times, other=0.0)
-        mass = tl.exp2(tl.dot(keys, queries.T) * scale - sum_[None, :])  # keys down, queries across
+        scores = tl.dot(keys, queries.T) * scale - sum_[None, :]  # keys down, queries across
+        moved = tl.dot(values, slopes.T)  # on its way while exponentials are made
+        mass = tl.exp2(scores)
         if MASKED:
             mass = tl.where((query[None, :] >= begin[:, None]) & (query[None, :] < end[:, None]), mass, 0.0)
         dv = tl.dot(mass.to(slopes.dtype), slopes, dv)
         less = tl.load(along + at, mask=query < times, other=0.0)
-        moved = mass * (tl.dot(values, slopes.T) - less[None, :])
+        moved = mass * (moved - less[None, :])
         dk = tl.dot(moved.to(queries.dtype), queries, dk)
     return dk, dv
 
@@ -165,24 +205,23 @@ def _over_keys_again(
 ):  # fmt: skip
     for start in tl.range(first, last, PASSING):
         keys, values = _tile(k, outer, shared, start, PASSING, WIDE), _tile(v, outer, shared, start, PASSING, WIDE)
-        mass = tl.exp2(tl.dot(queries, keys.T) * scale - sum_[:, None])
+        scores = tl.dot(queries, keys.T) * scale - sum_[:, None]
+        moved = tl.dot(slopes, values.T)  # on its way while exponentials are made
+        mass = tl.exp2(scores)
         if MASKED:
             key = start + tl.arange(0, PASSING)[None, :]
             mass = tl.where((key >= begin[:, None]) & (key < end[:, None]), mass, 0.0)
-        moved = mass * (tl.dot(slopes, values.T) - less[:, None])
+        moved = mass * (moved - less[:, None])
         total = tl.dot(moved.to(keys.dtype), keys, total)
     return total
 
 
 @triton.jit
 def _backward_queries(
-    q, k, v, dy, dq, sums, along, edges, heads, group, times, scale, slope_scale,
+    q, k, v, dy, dq, sums, along, edges, rows, together, heads, group, times, scale, slope_scale,
     CAUSAL: tl.constexpr, PACKED: tl.constexpr, OWNED: tl.constexpr, PASSING: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    many = tl.cdiv(times, OWNED)
-    row = tl.program_id(0) % (tl.num_programs(0) // many)
-    start = (many - 1 - tl.program_id(0) // (tl.num_programs(0) // many)) * OWNED
-    outer, head, shared = row // heads, row % heads, row % heads // group
+    row, start, outer, head, shared = _place_of(rows, together, heads, group, times, OWNED)
     query = start + tl.arange(0, OWNED)
     queries, slopes = _tile(q, outer, head, start, OWNED, WIDE), _tile(dy, outer, head, start, OWNED, WIDE)
     at = row.to(tl.int64) * times + query
@@ -203,26 +242,25 @@ def _backward_queries(
     dq.store([outer, head, start, 0], (total * slope_scale).to(dq.dtype).reshape([1, 1, OWNED, WIDE]))
 
 
-_launch_along = Launcher(_along)
+_launch_along, _launch_forward = Launcher(_along), BlockLauncher(_forward_tiles)
+_launch_keys, _launch_queries = BlockLauncher(_backward_keys), BlockLauncher(_backward_queries)
 
 
-def _blocks(t: Tensor, high: int) -> Any:
-    return described(t, [1, 1, high, t.shape[3]])
+def _blocks(t: Tensor, high: int) -> Block:
+    return t, (1, 1, high, t.shape[3])
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, y: Tensor, causal: bool, edges: Tensor | None = None) -> Tensor:
     """Writes y (B, H, T, K), as q is, k and v (B, G, T, K) → the log₂-sum-exp of each query's scores (B, H, T). edges: (2, T), int32."""
     outer, heads, times, wide = q.shape
-    queries, keys, warps, stages = FORWARD
+    way = FORWARD
     sums = q.new_empty(q.shape[:3], dtype=torch.float32)
     q, k, v = reachable(q), reachable(k), reachable(v)
-    blocks = (_blocks(q, queries), _blocks(k, keys), _blocks(v, keys), _blocks(y, queries))
-    numbers = (heads, heads // k.shape[1], times, wide**-0.5 * _LOG2_E)
-    constants = (causal, edges is not None, queries, keys, wide)
-    with torch.cuda.device_of(q):
-        _forward_tiles[(outer * heads * -(-times // queries),)](
-            *blocks, sums, sums if edges is None else edges, *numbers, *constants, num_warps=warps, num_stages=stages
-        )
+    blocks = (_blocks(q, way.queries), _blocks(k, way.keys), _blocks(v, way.keys), _blocks(y, way.queries))
+    numbers = (outer * heads, way.together, heads, heads // k.shape[1], times, wide**-0.5 * _LOG2_E)
+    constants = (causal, edges is not None, way.queries, way.keys, wide, way.ahead)
+    programs = outer * heads * -(-times // way.queries)
+    _launch_forward(programs, blocks, (sums, sums if edges is None else edges), numbers, constants, way.warps, way.stages)
     return sums
 
 
@@ -242,17 +280,17 @@ def attend_back(
     owned, passing, warps, stages = BACKWARD
     along, by = torch.empty_like(sums), sums if edges is None else edges
     tiles = outer * -(-times // owned)
-    numbers = (heads, heads // sharing, times, wide**-0.5 * _LOG2_E, wide**-0.5)
+    numbers: tuple[float, ...] = (heads, heads // sharing, times, wide**-0.5 * _LOG2_E, wide**-0.5)
     constants = (causal, edges is not None, owned, passing, wide)
-    options = {"num_warps": warps, "num_stages": stages}
+    given: tuple[Block, ...]
     own, pass_ = ({n: _blocks(t, high) for n, t in zip("qkvy", (q, k, v, dy), strict=True)} for high in (owned, passing))
     rows = outer * heads * times
     steps = (*y.stride()[:3], *dy.stride()[:3])
     _launch_along(-(-rows // 16), (y, dy, along), (rows, wide, heads, times, *steps), (16, wide), 4)
-    with torch.cuda.device_of(q):
-        if needed[1] or needed[2]:
-            blocks = (pass_["q"], own["k"], own["v"], pass_["y"], _blocks(made[1], owned), _blocks(made[2], owned))
-            _backward_keys[(tiles * sharing,)](*blocks, sums, along, by, *numbers, *constants, **options)
-        if needed[0]:
-            given = (own["q"], pass_["k"], pass_["v"], own["y"], _blocks(made[0], owned))
-            _backward_queries[(tiles * heads,)](*given, sums, along, by, *numbers, *constants, **options)
+    if needed[1] or needed[2]:
+        given = (pass_["q"], own["k"], own["v"], pass_["y"], _blocks(made[1], owned), _blocks(made[2], owned))
+        _launch_keys(tiles * sharing, given, (sums, along, by), numbers, constants, warps, stages)
+    if needed[0]:
+        given = (own["q"], pass_["k"], pass_["v"], own["y"], _blocks(made[0], owned))
+        numbers = (outer * heads, FORWARD.together, *numbers)
+        _launch_queries(tiles * heads, given, (sums, along, by), numbers, constants, warps, stages)

@@ -80,7 +80,7 @@ def read_cuda_source(source: str, arch: str) -> list[Function]:
     number = device_architecture(arch)
     with tempfile.TemporaryDirectory(prefix="popcorn-assembly-") as place:
         folder = Path(place)
-        (folder / "kernel.cu").write_text(source)
+        (folder / "kernel.cu").write_text(source, encoding="utf-8")
         flags = ["-O3", "-std=c++17", f"-arch=sm_{number}", "--expt-relaxed-constexpr", f"-I{INCLUDE_FOLDER}", "kernel.cu"]
         cubin = run_command([nvcc, *flags, "-cubin", "-Xptxas", "-v", "-o", "kernel.cubin"], folder, TIMEOUT_S)
         if cubin.code != 0:

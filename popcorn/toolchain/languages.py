@@ -111,14 +111,14 @@ def _check_text(name: str, source: str) -> None:
 
 def _parse(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        return ast.parse(source.encode())  # as bytes: a mark at the beginning and a `coding` line mean here what they mean to the import
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
 def _check_python(source: str, name: str) -> None:
     try:
-        tree = ast.parse(source)
+        tree = ast.parse(source.encode())
     except SyntaxError as error:
         found = diagnostic(error.filename if error.filename != "<unknown>" else name, error.lineno, f"{type(error).__name__}: {error.msg}")
         raise CompileFailed(f"line {error.lineno}: {error.msg}", (found,)) from None

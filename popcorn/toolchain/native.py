@@ -15,7 +15,7 @@ INCLUDE_FOLDER = Path(__file__).parent / "include"
 LIBRARY = "kernel.so"
 
 _SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu", "sycl": ".cpp"}
-_STANDARD = {"c": "-std=gnu11", "cpp": "-std=c++17", "cuda": "-std=c++17"}
+_STANDARD = {"c": "-std=gnu11", "cpp": "-std=c++2a", "cuda": "-std=c++17"}
 _CUDA_LIBRARIES = {
     "cublas_v2.h": "cublas",
     "cublas.h": "cublas",
@@ -60,7 +60,7 @@ def build_native(source: str, language: str, cache: BuildCache, arch: str | None
     key = content_key(parts)
 
     def make(folder: Path) -> dict[str, Any]:
-        (folder / f"kernel{_SUFFIX[language]}").write_text(source)
+        (folder / f"kernel{_SUFFIX[language]}").write_text(source, encoding="utf-8")
         ran = run_command([*command, f"-I{INCLUDE_FOLDER}"], folder, timeout_s)
         diagnostics = parse_diagnostics(ran.output)
         if ran.timed_out:

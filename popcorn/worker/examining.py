@@ -20,6 +20,8 @@ RANDOM = (
     "its forward draws random numbers (dropout that is not switched off, a sampler), so no kernel of one's own could give its answer; "
     "let get_inputs draw them, or call eval() in Model"
 )
+WEIGHTS = 32
+"""So many weights are exchanged one by one."""
 NEAR = 0.1
 """How far declared bytes and flops may lie from what a counting run sees."""
 
@@ -70,6 +72,8 @@ class _Known:
         self.flags = [False for _ in tensors_of(self.inputs)]
         self.reference = self.answer(self.model, self.inputs)
         self.unfit = "the reference gives NaN or infinity" if nonfinite(self.reference) else None
+        if not any(isinstance(leaf, torch.Tensor) for _, leaf in self.reference):
+            self.unfit = "the reference returns no tensor; let forward return its result"
         if not self.unfit:
             self.unfit = oracle._settle(question, self.inputs, self.init_args, [], self.flags, self.reference, False)
         assert oracle.current is not None or self.unfit
@@ -140,8 +144,36 @@ def _weights(one: _Known) -> Check:
     if not isinstance(one.model, torch.nn.Module) or not list(one.model.parameters()):
         return Check(rule, True, "no weights")
     _, _, other = one.oracle._make(_other_weights(one.question))
-    ignored = one.accepts(one.answer(other, one.inputs))
-    return Check(rule, not ignored, "other weights give an answer that passes" if ignored else "")
+    mine, theirs = dict(one.model.named_parameters()), dict(other.named_parameters())
+    fixed = [name for name, weight in mine.items() if name in theirs and torch.equal(weight, theirs[name])]
+    told = f"{_listed(fixed)} the same under every seed, so a kernel may leave out what is done with them" if fixed else ""
+    if one.accepts(one.answer(other, one.inputs)):
+        return Check(rule, False, "other weights give an answer that passes" + (f": {told}" if told else ""))
+    idle = _idle_weights(one, mine, theirs)
+    also = f"{_listed(idle)} of no effect, so a kernel may do without" if idle else ""
+    return Check(rule, True, "; ".join(filter(None, [told, also])))
+
+
+def _idle_weights(one: _Known, mine: "dict[str, torch.nn.Parameter]", theirs: "dict[str, torch.nn.Parameter]") -> list[str]:
+    """Weights, of the first `WEIGHTS`, that change nothing when they alone are another seed's."""
+    found = []
+    for name, weight in list(mine.items())[:WEIGHTS]:
+        if name not in theirs or weight.shape != theirs[name].shape or torch.equal(weight, theirs[name]):
+            continue
+        with torch.no_grad():
+            before = weight.clone()
+            weight.copy_(theirs[name])
+            try:
+                found += [name] if one.accepts(one.answer(one.model, one.inputs)) else []
+            finally:
+                weight.copy_(before)
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    """`weight and bias are`, of many the first few."""
+    shown = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"]
+    return (" and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)) + (" are" if len(names) > 1 else " is")
 
 
 def _other_weights(question: "Question") -> "Question":
@@ -155,6 +187,10 @@ def _inputs(one: _Known, other: _Known) -> Check:
     from popcorn.worker.trees import replace_tensors
 
     idle, left_out, tensors, others = [], [], tensors_of(one.inputs), tensors_of(other.inputs)
+    if tensors and all(mine.shape == theirs.shape and torch.equal(mine, theirs) for mine, theirs in zip(tensors, others, strict=True)):
+        return Check(
+            "every input matters", False, "the inputs are the same under every seed: let get_inputs draw them without a seed of its own"
+        )
     for index, (mine, theirs) in enumerate(zip(tensors, others, strict=True)):
         if mine.shape != theirs.shape or torch.equal(mine, theirs):
             left_out.append(str(index))
@@ -197,7 +233,12 @@ def _repeats(one: _Known) -> Check:
     again = one.answer(model, inputs)
     if [getattr(leaf, "shape", None) for _, leaf in again] != [getattr(leaf, "shape", None) for _, leaf in one.reference]:
         return Check(rule, False, "the output's shape differs")
-    return Check(rule, one.accepts(again), "" if one.accepts(again) else "the output differs")
+    if not one.accepts(again):
+        return Check(rule, False, "the output differs")
+    kept = one.accepts(one.answer(model, inputs))
+    return Check(
+        rule, kept, "" if kept else "a second call of the same model gives another answer: its forward keeps something from call to call"
+    )
 
 
 def _costs(one: _Known) -> list[Check]:

@@ -7,6 +7,7 @@ from typing import Any
 from popcorn.schema.verdict import Outcome
 
 _FENCED = "; a candidate may write in its working folder, in $HOME and in tempfile.gettempdir() alone"
+_NAMED = "; memory with a name in /dev/shm is fenced: that of mmap.mmap(-1, n) is shared with forked processes, too"
 _ALONE = "; a candidate is one file and imports installed packages alone"
 
 
@@ -57,9 +58,10 @@ def _one_line(error: BaseException, candidate_file: str) -> str:
             break
     try:
         text = " ".join(str(error).split()) or "no message"
-    except Exception:  # candidate code, too
+    except BaseException:  # candidate code, too
         text = "no message: its text cannot be made"
     also = _FENCED if isinstance(error, PermissionError) else _ALONE if isinstance(error, ImportError) else ""
+    also = _NAMED if isinstance(error, RuntimeError) and "shared memory object" in text else also  # a hint alone: the outcome is its type's
     return f"{type(error).__name__}: {text[:600]}{where}{also}"
 
 

@@ -1,5 +1,6 @@
 """From a question to inputs, a model and its answer: the reference, run as its problem says. Needs torch; in the oracle."""
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -43,8 +44,10 @@ class Maker:
     def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
         inputs = self._inputs(question)
         init_args = self.loaded.init_args(question.dims)
-        subject = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient)
-        return inputs, init_args, subject.forward
+        return inputs, init_args, self._model(question, init_args)
+
+    def _model(self, question: Question, init_args: Any) -> Any:
+        return load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
 
     def rehearse(self, question: Question) -> None:
         """An answer that nobody needs, for what only a first one does."""
@@ -75,11 +78,12 @@ class Maker:
         return drawn, [t.is_floating_point() for t in tensors_of(inputs)]
 
     def _answer(
-        self, model: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool], question: Question, precision: str
-    ) -> list[tuple[str, Any]]:
-        """Outputs (and gradients) of a model on private copies of the inputs."""
+        self, model: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool], question: Question, precision: str,
+        own: Collection[int] = (),
+    ) -> list[tuple[str, Any]]:  # fmt: skip
+        """Outputs (and gradients) of a model on private copies of the inputs; those in `own`, by number, are nobody else's already."""
         subject = Subject(model, dict(model.named_parameters()) if self.gradient else {}, self.gradient)
-        fresh = [t.detach().clone() for t in tensors_of(inputs)]
+        fresh = [t.detach() if index in own else t.detach().clone() for index, t in enumerate(tensors_of(inputs))]
         for tensor, wanted in zip(fresh, differentiable, strict=True):
             tensor.requires_grad_(wanted)
         seed_all(question.forward_seed)

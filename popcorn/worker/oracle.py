@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from popcorn.errors import PopcornError
-from popcorn.verify.compare import compare, limit_errors, moved
+from popcorn.verify.compare import compare, glance, limit_errors, moved
 from popcorn.verify.inputs import cast, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Leaves, unpacked
@@ -242,12 +242,12 @@ class Oracle(Maker):
         judged = []
         held = self.held.results
         for question, got in held if message["at"] is None else [held[index] for index in message["at"]]:
-            inputs, init_args, model = self._make(question)
+            inputs, init_args, reference = self._inputs(question), self.loaded.init_args(question.dims), None
             cotangents, differentiable = self._cotangents_like(inputs, question)
-            fully = message["conditioning"] or not self._dtypes or self._truth_dtype != torch.float64
-            reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision) if fully else None
+            if message["conditioning"] or not self._dtypes or self._truth_dtype != torch.float64:
+                reference = self._answer(self._model(question, init_args), inputs, cotangents, differentiable, question, self.precision)
             unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
-            found = {"structure": None, "outputs": []} if unfit else self._judge([got], message["floor"], figures=False)
+            found = {"structure": None, "outputs": []} if unfit else self._judge([got], message["floor"], False, verdict_only=True)
             judged.append({"unfit": unfit, **found})
         return {"judged": judged}
 
@@ -262,7 +262,7 @@ class Oracle(Maker):
         got = [unpacked(tree, self.outbox, private=False) for tree in message["trees"]]
         return self._judge(got, message["floor"], message.get("figures", True))
 
-    def _judge(self, arrived: list[Leaves | str], floor: float, figures: bool = True) -> dict[str, Any]:
+    def _judge(self, arrived: list[Leaves | str], floor: float, figures: bool = True, verdict_only: bool = False) -> dict[str, Any]:
         assert self.current is not None
         got = [one for one in arrived if not isinstance(one, str)]
         for wrong in arrived:
@@ -279,7 +279,8 @@ class Oracle(Maker):
             second = again.get(path)
             second = second if isinstance(second, torch.Tensor) and second.shape == mine.shape and second.dtype == mine.dtype else None
             mine, second, reference = steps(mine), steps(second), steps(reference)
-            errors = None if figures else limit_errors(path, mine, second, truth, floor)
+            errors = glance(path, mine, truth, floor) if verdict_only and second is None else None
+            errors = errors or (None if figures else limit_errors(path, mine, second, truth, floor))
             if errors is None:
                 if self.current.condition is not None:
                     self.current.condition()
@@ -382,8 +383,11 @@ class Oracle(Maker):
         """The reference in a wider type, with the very weights that the case's precision rounds to."""
         model = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
         model = copy.deepcopy(model).to(dtype) if isinstance(model, torch.nn.Module) else model
-        wide_cotangents = [t.to(dtype) for t in cotangents]
-        return self._answer(model, cast(inputs, dtype), wide_cotangents, differentiable, question, str(dtype).removeprefix("torch."))
+        wide_cotangents, wide = [t.to(dtype) for t in cotangents], cast(inputs, dtype)
+        made = {
+            index for index, (a, b) in enumerate(zip(tensors_of(wide), tensors_of(inputs), strict=True)) if a.data_ptr() != b.data_ptr()
+        }
+        return self._answer(model, wide, wide_cotangents, differentiable, question, str(dtype).removeprefix("torch."), own=made)
 
     def _grown(self, buffer: Buffer | None, name: str, size: int) -> Buffer:
         if buffer is not None and buffer.size >= size:

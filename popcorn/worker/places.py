@@ -76,7 +76,7 @@ def _skeleton(tree: Any, tensors: list[torch.Tensor], depth: int) -> Any:
         return {"l" if type(tree) is list else "u": [_skeleton(item, tensors, depth + 1) for item in tree]}
     if depth < 32 and type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: _skeleton(item, tensors, depth + 1) for key, item in tree.items()}}
-    if tree is None or type(tree) in (bool, int, str):
+    if tree is None or type(tree) in (bool, str) or (type(tree) is int and tree.bit_length() < 1024):
         return {"v": tree}
     name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
     return {"alien" if isinstance(tree, torch.Tensor) else "other": name}

@@ -324,10 +324,10 @@ class Side:
         return {"calls": count}
 
     def _guard(self, act: Callable[[], Any]) -> Any:
-        """Candidate code runs only inside: its exceptions become typed failures."""
+        """Candidate code runs only inside: its exceptions become typed failures, those among them that end a program elsewhere (sys.exit, Ctrl-C)."""
         try:
             return act()
-        except Exception as error:
+        except BaseException as error:
             raise failure_of(error, str(self.file.path) if self.file else "") from error
 
     def _read(self, slot: tuple[list[Any], list[torch.Tensor]]) -> Any:

@@ -165,7 +165,8 @@ def overlapping(tree: Any, other: Any) -> list[str]:
             ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     found = []
     for path, leaf in leaves(tree, "out"):
-        if type(leaf) is torch.Tensor and oddness(leaf) is None and leaf.numel() and leaf.untyped_storage().nbytes():
+        plain = type(leaf) is torch.Tensor or type(leaf) is torch.nn.Parameter  # whatever else a result may be, `exact_type` has it
+        if plain and oddness(leaf) is None and leaf.numel() and bare(leaf).untyped_storage().nbytes():
             leaf = bare(leaf)
             start = leaf.untyped_storage().data_ptr()
             if any(start < high and low < start + leaf.untyped_storage().nbytes() for low, high in ranges):

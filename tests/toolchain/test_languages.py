@@ -84,6 +84,10 @@ def test_a_syntax_error_carries_its_line():
     assert "line 6" in caught.value.reason
 
 
+def test_a_byte_order_mark_and_lines_of_windows_are_no_syntax_error():
+    check_contract("\ufeffimport torch\r\nclass ModelNew(torch.nn.Module):\r\n\tpass\r\n", "torch", python=True)
+
+
 def test_a_missing_model_class_is_said():
     with pytest.raises(CompileFailed, match="ModelNew"):
         check_contract("class Model:\n    class ModelNew: pass\n", "torch")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from popcorn.verify.compare import Units, all_finite, compare, limit_errors, moved, rms
+from popcorn.verify.compare import Units, all_finite, compare, glance, limit_errors, moved, rms
 
 FLOOR = 2e-5
 VALUES = st.floats(-1e6, 1e6, width=32)
@@ -206,6 +206,36 @@ def test_limits_that_pass_are_limits_of_every_statistic(seed, error, unit, giant
         both_ = compare("out", got, got, truth, None, None, 1e-4)
         assert (limited.repeat, limited.scale) == (0.0, both_.scale)
         assert (limited.max_abs, limited.mean_abs) == (both_.max_abs, both_.mean_abs)
+
+
+@given(
+    st.integers(0, 2**31), st.sampled_from([0.0, 1e-7, 1e-5, 1e-3]), st.sampled_from([1e-40, 1e-3, 1.0, 1e30]), st.integers(0, 3),
+    st.sampled_from([torch.float32, torch.float16, torch.bfloat16]),
+)  # fmt: skip
+@settings(max_examples=80, deadline=None)
+def test_what_passes_at_a_glance_passes(seed, error, unit, giants, dtype):
+    generator = torch.Generator().manual_seed(seed)
+    truth = torch.randn(500, generator=generator, dtype=torch.float64) * unit
+    truth[:giants] *= 100
+    got = (truth * (1 + error * torch.randn(500, generator=generator, dtype=torch.float64))).to(dtype)
+    seen = glance("out", got, truth, 2e-5)
+    if seen is not None:
+        full = compare("out", got, None, truth, None, None, 2e-5).candidate
+        for name in ("largest", "p999", "mean", "typical"):
+            assert getattr(full, name) <= getattr(seen.candidate, name) <= 2e-5
+    elif unit in (1e-3, 1.0) and error <= 1e-7 and not giants and dtype == torch.float32:
+        raise AssertionError("an honest result of ordinary size passes")
+
+
+def test_a_glance_passes_nothing_that_is_not_a_number_an_integer_or_empty():
+    truth = torch.randn(70_000, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    assert glance("out", truth.float().reshape(7, -1), truth.reshape(7, -1), 2e-5) is not None
+    for place, wrong in ((0, math.nan), (69_999, math.inf), (35_000, 1e3), (69_999, 7.0)):
+        got = truth.float()
+        got[place] = wrong
+        assert glance("out", got, truth, 2e-5) is None
+    assert glance("out", torch.zeros(0), torch.zeros(0, dtype=torch.float64), 2e-5) is None
+    assert glance("out", torch.arange(6), torch.arange(6), 2e-5) is None and glance("out", truth, truth, 2e-5) is None
 
 
 def test_pieces_of_a_large_output_are_one_output():

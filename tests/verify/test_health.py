@@ -40,6 +40,15 @@ BROKEN = {
 }
 
 
+NAMED = {
+    "returns no tensor": HEAD.replace("return {formula}", "x.add_(y * self.weight)"),
+    "a second call of the same model": HEAD.replace("return {formula}", "self.last = getattr(self, 'last', 0) + x * y * self.weight\n        return self.last"),
+    "weight is the same under every seed": HEAD.replace("torch.randn(n)", "torch.ones(n)").replace("{formula}", "x * y * self.weight"),
+    "the inputs are the same under every seed": HEAD.replace("torch.randn(32, 64)", "torch.linspace(0.1, 1, 64).repeat(32, 1)").replace("{formula}", "x * y * self.weight"),
+}  # fmt: skip
+"""What a person must read of a defect."""
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]:
     folder = tmp_path_factory.mktemp("problems")
@@ -66,3 +75,21 @@ def test_a_shipped_problem_is_fit(problem: str, told: dict[str, dict[str, bool]]
 def examined(problems: list) -> list[dict]:
     with Bench("cpu") as bench:
         return [one.as_row() for one in check_fitness(problems, bench, 2, lambda _: None)]
+
+
+def test_a_defect_is_named_in_words(tmp_path: Path) -> None:
+    problems = []
+    for number, text in enumerate(NAMED.values()):
+        (tmp_path / f"{number}_named.py").write_text(text)
+        problems.append(find_problem(str(tmp_path / f"{number}_named.py")))
+    for words, row in zip(NAMED, examined(problems), strict=True):
+        assert not row["fit"] and any(words in check["found"] for check in row["checks"] if not check["passed"]), (words, row["checks"])
+
+
+def test_a_weight_of_no_effect_is_worth_knowing_where_others_have_one(tmp_path: Path) -> None:
+    path = tmp_path / "idle.py"
+    text = HEAD.replace("        self.weight", "        self.idle = nn.Parameter(torch.randn(n))\n        self.weight")
+    path.write_text(text.replace("{formula}", "x * y * self.weight + 0 * self.idle"))
+    (row,) = examined([find_problem(str(path))])
+    (weights,) = [check for check in row["checks"] if check["rule"] == "weights matter"]
+    assert row["fit"] and weights["found"] == "idle is of no effect, so a kernel may do without"

@@ -42,6 +42,16 @@ def test_what_is_worth_a_look_is_found(text: str, rule: str) -> None:
     assert rule in rules(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["\ufeffimport popcorn.worker.side\n", "# coding: utf-7\n# +AAo-import popcorn.worker.side\n", "# coding: unicode_escape\n# \\nimport popcorn.worker.side\n"],
+    ids=["byte order mark", "utf-7", "escapes"],
+)  # fmt: skip
+def test_nothing_hides_in_another_encoding(text: str) -> None:
+    compile(text.encode(), "candidate.py", "exec")  # it is an import to Python
+    assert "harness" in rules(text)
+
+
 def test_a_copy_of_the_problem_s_file_may_import_its_sizes_and_no_more() -> None:
     assert "harness" not in rules("from popcorn.suites.jitter import Dim\n")
     assert "harness" in rules("from popcorn.suites.jitter import Dim, draw\n") and "harness" in rules("import popcorn.suites.jitter\n")

@@ -8,3 +8,8 @@ def test_who_is_refused_a_file_reads_where_files_may_be_made() -> None:
     assert failed.outcome == "runtime_error"
     assert "/tmp/build" in failed.reason and "tempfile.gettempdir()" in failed.reason
     assert "gettempdir" not in failure_of(ValueError("no"), "candidate.py").reason
+
+
+def test_who_asks_for_named_shared_memory_reads_what_is_shared_without_a_name() -> None:
+    denied = RuntimeError("unable to open shared memory object </torch_1_2_0> in read-write mode: Permission denied (13)")
+    assert "mmap.mmap(-1, n)" in failure_of(denied, "candidate.py").reason

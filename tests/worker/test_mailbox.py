@@ -118,6 +118,7 @@ def test_what_is_no_plain_value_crosses_as_its_type_alone(tmp_path):
         pass
 
     buffer = create(tmp_path, "b", 4096, CPU)
+    assert pack(10**10000, buffer) == {"other": "number of 33220 bits"} and pack(-(1 << 63), buffer) == {"v": -(1 << 63)}
     for thing in (torch.ones(2).as_subclass(Lazy), Sneaky(a=1), {1: 2}, {3}, object(), 1j):
         described = pack(thing, buffer)
         tag = "alien" if isinstance(thing, torch.Tensor) else "other"

@@ -34,7 +34,9 @@ _HOOKS = {"__torch_function__", "__torch_dispatch__"}
 def find(source: str) -> list[Remark]:
     """Every remark, by line. A text that does not parse gives one remark. Never raises."""
     try:
-        tree = ast.parse(source)
+        tree = ast.parse(
+            source.encode()
+        )  # as bytes, which Python reads by their mark and `coding` line: no import hides in another encoding
         return sorted(_Reader(tree).read(), key=lambda one: (one.line, one.rule))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return [remark("syntax", getattr(error, "lineno", None) or 1, type(error).__name__)]
@@ -128,7 +130,7 @@ class _Reader:
 def texts_in(source: str) -> list[tuple[int, str]]:
     """(line, text) of every string that looks like C, C++ or CUDA: what load_inline or NVRTC will compile."""
     try:
-        tree = ast.parse(source)
+        tree = ast.parse(source.encode())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found = [(n.lineno, n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]

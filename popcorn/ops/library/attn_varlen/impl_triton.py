@@ -12,10 +12,11 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from popcorn.ops import attending, products
+from popcorn.ops import attending, blocks
 from popcorn.ops.calls import needs
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
+from popcorn.ops.tiles import fresh
 
 LANGUAGE = "triton"
 MULTIPLES = attending.MULTIPLES
@@ -48,13 +49,13 @@ def _long(t: Tensor) -> Tensor:
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     q, k, v, cuts = tensors
-    y, edges = q.new_empty(q.shape), _edges_of(cuts, q.shape[0])
+    y, edges = fresh(q), _edges_of(cuts, q.shape[0])
     return (y,), (y, attending.attend(_long(q), _long(k), _long(v), _long(y), bool(scalars[0]), edges), edges)
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     y, sums, edges = kept
-    made = [t.new_empty(t.shape) for t in tensors[:3]]
+    made = [fresh(t) for t in tensors[:3]]
     inputs = tuple(_long(t) for t in tensors[:3])
     attending.attend_back(
         inputs, _long(y), sums, _long(cotangents[0]), [_long(t) for t in made], needed, bool(scalars[0]), edges
@@ -68,7 +69,7 @@ _call, accepts, SOURCE, traced = gpu(
     _backward,
     lambda q, k, v, edges, causal: [(q.shape, q.dtype)],
     needs(precisions=("bfloat16", "float16"), capability=((9, 0), (9, 0)), multiples=MULTIPLES, K=(64, 128), E=(2, 2**31 - 1)),
-    parts=(attending, products),
+    parts=(attending, blocks),
 )
 
 

@@ -6,7 +6,7 @@ after it, 72 % of a copy on an H200; programs that stay, with the next tiles on 
 read, dx written, 2·R·D, from the answer kept in float32; element-wise, so any length runs at the speed of a copy.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
@@ -16,21 +16,39 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, largest_and_sum_of, log_of
-from popcorn.ops.tiles import as_rows, fresh, power_of_two, tile_of
+from popcorn.ops.tiles import as_rows, fresh, patch_of, power_of_two
 
 LANGUAGE = "triton"
 IN_REGISTERS = 8192
 """Longest row that is held at once; a longer one is gone along, which needs no more than one reading either."""
 
 
+class Way(NamedTuple):
+    """How short rows are cut."""
+
+    per_thread: int
+    """Elements that a thread has at least."""
+    elements: int
+    """That a program has at least."""
+    first: bool
+    """Whether all loads are on their way before anything is done: the compiler spares registers and waits several times else."""
+
+
+WAY = Way(32, 4096, False)
+
+
 @triton.jit
-def _forward_rows(x, y, exact, rows, width, step, EXACT: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, LANES: tl.constexpr):
+def _forward_rows(
+    x, y, exact, rows, width, step, EXACT: tl.constexpr, FIRST: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, LANES: tl.constexpr
+):
     lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     row = lane[:, None, None]
     column = tl.arange(0, BLOCK // LANES)[None, :, None] * LANES + tl.arange(0, LANES)[None, None, :]
     inside = (row < rows) & (column < width)
-    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-    m, total = largest_and_sum_of(v)
+    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf"))
+    if FIRST:
+        tl.debug_barrier()  # no load is put off beyond it
+    m, total = largest_and_sum_of(v.to(tl.float32))
     answer = log_of(m, total)
     tl.store(y + lane, answer.to(y.dtype.element_ty), mask=lane < rows)
     if EXACT:
@@ -74,11 +92,11 @@ def _forward(tensors: Any, scalars: Any, needed: Any = (True,)) -> Any:
     exact = x.new_empty(x.shape[:-1], dtype=torch.float32) if apart else y
     given, step = as_rows(x, width)
     if width <= IN_REGISTERS:
-        tile = tile_of(width)
-        lanes = lanes_of(x.element_size())
-        _launch_forward(
-            -(-rows // tile.rows), (given, y, exact), (rows, width, step), (apart, tile.rows, tile.block, lanes), max(4, tile.warps // 2)
-        )
+        block = max(16, power_of_two(width))
+        high = max(1, WAY.elements // block)
+        warps = max(1, high * block // (32 * WAY.per_thread))
+        constants = (apart, WAY.first, high, block, lanes_of(x.element_size()))
+        _launch_forward(-(-rows // high), (given, y, exact), (rows, width, step), constants, warps)
     else:
         _launch_forward_long(rows, (given, y, exact), (width, step), (apart, LONG_BLOCK, lanes_of(x.element_size())), LONG_WARPS)
     return (y,), (exact,)
@@ -90,10 +108,8 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     rows = x.numel() // width
     given, step = as_rows(x, width)
     dx = fresh(x)
-    block = min(2048, max(16, power_of_two(width)))
-    height = 2048 // block
-    programs = -(-rows // height) * -(-width // block)
-    _launch_backward(programs, (given, kept[0], cotangents[0].contiguous(), dx), (rows, width, step), (height, block), 4)
+    patch = patch_of(rows, width)
+    _launch_backward(patch.programs, (given, kept[0], cotangents[0].contiguous(), dx), (rows, width, step), patch[1:], 4)
     return [dx]
 
 

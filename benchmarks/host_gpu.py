@@ -1,0 +1,91 @@
+"""What a call of this project's GPU kernels costs the host, in µs: parts that every call is made of, then ops with tiny inputs.
+
+    python benchmarks/host_gpu.py [--ops swiglu attn]
+
+The least of many rounds, garbage collection off: on a shared host whole rounds are slower by half.
+"""
+
+import argparse
+import gc
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from library_gpu import SHAPES, TINY, candidates, host_overhead
+
+from popcorn.ops.registry import find_op, list_ops
+
+
+def least(torch: Any, call: Callable[[], Any], calls: int = 100, rounds: int = 20) -> float:
+    """µs a call."""
+    times = []
+    call()
+    for _ in range(rounds):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        times.append((time.perf_counter() - start) / calls)
+    return min(times) * 1e6
+
+
+def parts(torch: Any) -> dict[str, Callable[[], Any]]:
+    """What calls are made of."""
+    from popcorn.ops import tiles
+    from popcorn.ops.library.gelu import impl_triton as gelu
+    from popcorn.ops.library.matmul import impl_triton as matmul
+
+    x = torch.randn(8, 256, device="cuda", dtype=torch.bfloat16)
+    y, w, device = torch.empty_like(x), torch.randn(256, 256, device="cuda", dtype=torch.bfloat16), x.device
+    gelu.run(x), matmul.run(x, w)
+    launcher = gelu._launch_forward
+    [(key, (launch, before, after))] = list(launcher._compiled.items())[:1]
+    numbers, constants = key[2], key[3]
+    tensors = (x, y)
+    stream, addresses = torch._C._cuda_getCurrentRawStream(0), (x.data_ptr(), y.data_ptr())
+    return {
+        "empty_like": lambda: torch.empty_like(x),
+        "empty_like of int64": lambda: torch.empty_like(x, dtype=torch.int64),
+        "new_empty(shape)": lambda: x.new_empty(x.shape),
+        "new_empty(shape, dtype)": lambda: x.new_empty(x.shape, dtype=torch.float32),
+        "new_empty(())": lambda: x.new_empty(()),
+        "torch.empty(shape, dtype, device)": lambda: torch.empty((64,), dtype=torch.float32, device=device),
+        "view": lambda: x.view(16, 128),
+        "contiguous": lambda: x.contiguous(),
+        "Triton's launcher in C": lambda: launch(1, 1, 1, stream, *before, *addresses, *after),
+        "Launcher": lambda: launcher(1, tensors, numbers, constants, key[1]),
+        "as_spans": lambda: tiles.as_spans((x, y), 256),
+        "torch.mm": lambda: torch.mm(x, w),
+        "torch.add": lambda: torch.add(x, x),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ops", nargs="*", default=None)
+    options = parser.parse_args()
+    import torch
+
+    if not torch.cuda.is_available():
+        print("host_gpu.py measures calls of GPU kernels and this machine has no CUDA GPU; run it on one that has")
+        return 0
+    gc.disable()
+    with torch.no_grad():
+        for name, call in parts(torch).items():
+            print(f"{name:36} {least(torch, call):7.2f}", flush=True)
+    wrong = 0
+    print("op                        forward   graph backward")
+    for name in options.ops or [n for n in list_ops() if n in SHAPES]:
+        op = find_op(name)
+        try:
+            [run] = candidates(torch, op, ["triton"], {d: TINY[d] for d in op.signature.dims}, torch.bfloat16).values()
+            print(f"{name:24} " + " ".join(f"{s * 1e6:8.1f}" for s in host_overhead(torch, op, run, 1500).values()), flush=True)
+        except Exception as error:  # one op that fails must not end the table
+            wrong += 1
+            print(f"{name:24} {type(error).__name__}: {' '.join(str(error).split())[:200]}", flush=True)
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
