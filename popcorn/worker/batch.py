@@ -94,7 +94,14 @@ def check_batch(launch: "Launch") -> None:
         colder = max(1.0, (reference[0] - overhead_s) / own_s)
         launch.lengthen(CANDIDATE, (mine_s - overhead_s) / colder, slack)
     else:
-        settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, sets, choice)) - batch_slack_s(overhead_s, calls, step_s))
+        known = [contents]  # to the reference they may be: it is nobody who would profit
+
+        def again_s(side: str) -> float:
+            if side == CANDIDATE:
+                known[:] = [_prepare(launch, sets, choice)]
+            return _batch(launch, side, known[0]) - batch_slack_s(overhead_s, calls, step_s)
+
+        settle_dispute(launch, again_s)
 
 
 def next_questions(launch: "Launch") -> list[dict[str, Any]]:
