@@ -26,7 +26,6 @@ import torch
 from popcorn.devices.probe import probe
 from popcorn.ops.registry import FirstAccepting, find_op
 
-
 OTHER = """
 import json, sys, time
 import torch, popcorn.kernels

@@ -123,7 +123,12 @@ def measure(torch: Any, op: Op, dims: Dims, options: argparse.Namespace, copies:
         elif name not in options.without and name in op.implementations:
             ways[name] = op[name] if name != "torch" else op.reference
     inputs, still = inputs_of(torch, op, dims, dtype), inputs_of(torch, op, dims, dtype, gradients=False)
-    row: dict[str, Any] = {"op": op.name, "dims": dims, "precision": options.precision, "error": wrong(torch, op, ways["popcorn"], dims, dtype)}
+    row: dict[str, Any] = {
+        "op": op.name,
+        "dims": dims,
+        "precision": options.precision,
+        "error": wrong(torch, op, ways["popcorn"], dims, dtype),
+    }
     with torch.no_grad():
         row["forward_s"] = times_of({name: (lambda run=run: run(*still)) for name, run in ways.items()}, clock)
     found = {name: backward_of(torch, run, inputs) for name, run in ways.items()}
@@ -171,7 +176,9 @@ def main() -> int:
 
     torch.set_num_threads(options.threads)
     began, rows, copies = time.perf_counter(), [], {}
-    clock: Clock = time.process_time if options.threads == 1 else time.perf_counter  # of one thread, what others take of the machine does not count
+    clock: Clock = (
+        time.process_time if options.threads == 1 else time.perf_counter
+    )  # of one thread, what others take of the machine does not count
     machine = probe("cpu")
     print(f"{machine.device_name}, torch {machine.torch}, {options.threads} thread(s), {options.precision}\n{HEAD}")
     for name in options.ops or [n for n in SHAPES if n in list_ops()]:

@@ -209,8 +209,13 @@ _transformed = torch._C._are_functorch_transforms_active
 
 
 def native(
-    path: Path, outputs: Outputs, differentiable: bool = True, precisions: Sequence[str] = PRECISIONS, kept: Outputs | None = None,
-    from_outputs: bool = False, skips: bool = False,
+    path: Path,
+    outputs: Outputs,
+    differentiable: bool = True,
+    precisions: Sequence[str] = PRECISIONS,
+    kept: Outputs | None = None,
+    from_outputs: bool = False,
+    skips: bool = False,
 ) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
     """(call, accepts, source, operator for torch.compile) of an op in C++ with the C interface: `call(tensors, scalars)` gives the output or a tuple of outputs."""
     kernel = Kernel(path, outputs, differentiable, kept, from_outputs, skips)

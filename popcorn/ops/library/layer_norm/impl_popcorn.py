@@ -10,7 +10,9 @@ from popcorn.ops.native import a_row, native
 LANGUAGE = "cpp"
 
 _call, accepts, SOURCE, traced = native(
-    Path(__file__).with_name("layer_norm.cpp"), lambda x, weight, bias, eps: [(x.shape, x.dtype)], kept=lambda x, weight, bias, eps: a_row(x, 3)
+    Path(__file__).with_name("layer_norm.cpp"),
+    lambda x, weight, bias, eps: [(x.shape, x.dtype)],
+    kept=lambda x, weight, bias, eps: a_row(x, 3),
 )
 
 
