@@ -54,5 +54,8 @@ def import_command(
         + ("" if len(shown) == len(states) else " --every shows a row for each.")
     )
     if usable:
-        console.print(f"next: popcorn problems list --suite {suite.name}; popcorn eval {suite.name}/{usable[0].key} FILE", soft_wrap=True)
+        console.print(
+            f"next: popcorn problems check --suite {suite.name} (can they judge anything?); popcorn eval {suite.name}/{usable[0].key} FILE",
+            soft_wrap=True,
+        )
     raise typer.Exit(0 if usable else 1)

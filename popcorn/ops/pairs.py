@@ -21,7 +21,7 @@ class Way(NamedTuple):
     """Programs on a multiprocessor."""
 
 
-WAY = Way(2048, 4, 8)
+WAY = Way(2048, 4, 16)
 WARPS = 4
 FEW = 8192
 """Elements that one program goes over sooner than two kernels are launched."""

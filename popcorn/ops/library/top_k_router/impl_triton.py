@@ -1,8 +1,8 @@
 """The choice of experts in Triton. Needs torch and triton.
 
-Bound by memory, as far as so little is bound by anything but its launch: logits read once, R·E elements, the k largest found one after the other in
-registers, where plain torch sorts every row in memory. Backward: k weights and their gradients read, R·E written. Equal logits: the lower
-index first.
+Bound by memory, as far as so little is bound by anything but its launch, and by instructions: logits read once, R·E elements, the k largest found one
+after the other in registers, where plain torch sorts every row in memory. Value and place are one whole number, so a choice is one reduction, and of
+equal logits the lower index comes first. Backward: k weights and their gradients read, R·E written, zeros first: they wait for nothing.
 """
 
 from typing import Any
@@ -15,6 +15,7 @@ from torch import Tensor
 from popcorn.ops.calls import ACCEPTED, Answer, Call, Rejected
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
+from popcorn.ops.powers import exp_of
 from popcorn.ops.tiles import as_rows, fresh, power_of_two
 
 LANGUAGE = "triton"
@@ -33,9 +34,9 @@ def _choose(
     column = tl.arange(0, BLOCK)[None, :]
     inside = (lane < rows)[:, None] & (column < width)
     v = tl.load(logits + lane.to(tl.int64)[:, None] * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-    # NaN counts as the largest, as torch sorts it, and its row's weights become NaN; −0 counts as 0
-    bits = (tl.where(v == v, v, float("inf")) + 0.0).to(tl.int32, bitcast=True)
-    bits ^= (bits >> 31) & 0x7FFFFFFF  # whole numbers in the values' order
+    # NaN counts as the largest, as torch sorts it, and its row's weights become NaN; −0 counts as 0: adding 0 makes a GPU's one NaN of all, and 0 of −0
+    bits = (v + 0.0).to(tl.int32, bitcast=True)
+    bits ^= (bits >> 31) & 0x7FFFFFFF  # whole numbers in the values' order; of what lies beyond the row the last ones
     # the place stands below the value, so one reduction finds both, and of equal values the first
     if NARROW:  # of half precision, all of whose bits are above the lowest 13
         key = (bits & ~_PLACES) | (column ^ _PLACES)
@@ -43,7 +44,6 @@ def _choose(
     else:
         key = (bits.to(tl.int64) << 13) | (column ^ _PLACES)
         least = tl.full([1, 1], -(2**62), tl.int64)
-    key = tl.where(column < width, key, least)
     place = tl.arange(0, CHOSEN)[None, :]
     best = least + tl.zeros([ROWS, CHOSEN], least.dtype)
     for j in tl.static_range(K):
@@ -54,7 +54,7 @@ def _choose(
     bits ^= (bits >> 31) & 0x7FFFFFFF
     value = (bits & ~_PLACES if NARROW else bits).to(tl.float32, bitcast=True)
     value = tl.where(place < K, value, -float("inf"))
-    mass = tl.exp(value - tl.max(value, 1)[:, None])
+    mass = exp_of(value - tl.max(value, 1)[:, None])
     share = mass / tl.sum(mass, 1)[:, None]
     out = lane.to(tl.int64)[:, None] * K + place
     known = (lane < rows)[:, None] & (place < K)
