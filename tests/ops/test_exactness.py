@@ -46,16 +46,18 @@ def test_the_gradient_of_a_saturated_softmax_is_no_noise():
     assert ((mine.double() - truth).abs() <= 1e-2 * truth.abs()).all()
 
 
-def test_a_gradient_that_nobody_needs_is_not_made():
-    for name in ("kl_div", "jsd"):
-        op = find_op(name)
-        log_q, log_p = (torch.randn(5, 40).log_softmax(-1) for _ in range(2))
-        both = [t.clone().requires_grad_() for t in (log_q, log_p)]
-        expected = torch.autograd.grad(op.reference(*both), both)
-        for index in range(2):
-            given = [t.clone().requires_grad_(place == index) for place, t in enumerate((log_q, log_p))]
-            (made,) = torch.autograd.grad(op["popcorn"](*given), [given[index]])
-            torch.testing.assert_close(made, expected[index], rtol=1e-5, atol=1e-7)
+@pytest.mark.parametrize("name", ["kl_div", "jsd", "rope", "int8_matmul"])
+def test_gradients_that_nobody_needs_may_stay_away(name):
+    op = find_op(name)
+    torch.manual_seed(5)
+    drawn = op.make_inputs({d: SIZES[d] for d in op.signature.dims})
+    inputs = [t.log_softmax(-1) if name in ("kl_div", "jsd") else t for t in drawn]
+    for index in [place for place, t in enumerate(inputs) if t.is_floating_point()]:  # one alone
+        made = []
+        for run in (op["popcorn"], op.reference):
+            given = [t.clone().requires_grad_() if place == index else t for place, t in enumerate(inputs)]
+            made.append(torch.autograd.grad(run(*given).square().sum(), [given[index]])[0])
+        torch.testing.assert_close(*made, rtol=1e-3, atol=1e-4 * made[1].abs().max().item())
 
 
 @pytest.mark.parametrize(
