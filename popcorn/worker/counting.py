@@ -128,7 +128,7 @@ def _launches(pair: Pair) -> Launches:
 def _plausible(launches: Launches) -> bool:
     """The counts are the candidate's own word; here only that they are counts, and that no text of it fills the record."""
     counts = [launches.kernels, launches.copies, *(kernel.launches for kernel in launches.breakdown)]
-    times = [launches.device_time_s, *(kernel.time_s for kernel in launches.breakdown)]
+    times = [launches.device_time_s, launches.call_s, *(kernel.time_s for kernel in launches.breakdown)]
     texts = [launches.source, launches.reason, *(kernel.name for kernel in launches.breakdown)]
     return (
         all(count is None or 0 <= count < _MOST_LAUNCHES for count in counts)

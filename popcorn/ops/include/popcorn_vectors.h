@@ -1,6 +1,7 @@
 // Rows of floating numbers by whole vectors: GCC's and Clang's vector extension at the width of this processor's registers.
 // Nothing is left to a compiler's own judgement of what may become a vector. Sums run in four vectors at a time: no chain of additions is
 // longer than a 4 · lanes-th of the row, for speed and for its error.
+#include <type_traits>
 #include <utility>
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -104,10 +105,12 @@ template <class W, class Act> inline __attribute__((always_inline)) void over(in
 }
 
 // act(width): of rows as wide as a head, a constant that compilers unroll by; a loop's own cost would be as large as its work
-template <class Act> inline void by_width(int64_t d, Act act) {
-    if (d == 64) act(std::integral_constant<int64_t, 64>{});
-    else if (d == 128) act(std::integral_constant<int64_t, 128>{});
-    else act(d);
+template <class T, class Act> inline void by_width(int64_t d, Act act) {
+    if constexpr (std::is_same<T, float>::value) {  // elsewhere they would cost more of a build than they give
+        if (d == 64) return act(std::integral_constant<int64_t, 64>{});
+        if (d == 128) return act(std::integral_constant<int64_t, 128>{});
+    }
+    act(d);
 }
 
 // -- sums and largest of a row --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int n_ou
         T* y = at<T>(out[0]);
         W* kept = n_out > 1 ? at<W>(out[1]) : nullptr;
         share(n, width, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T* row = x + r * d;
                     Sum<W> sum, rest, squares;
@@ -45,7 +45,7 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T *dx = at<T>(grads[0]), *dweight = at<T>(grads[1]), *dbias = at<T>(grads[2]);
         Columns<W> scaled(threads, width), plain(threads, width);
         share(n, width, threads, [&](int64_t first, int64_t end, int me) {
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T *row = x + r * d, *dyr = dy + r * d;
                     W mean = kept[3 * r], low = kept[3 * r + 1], s = kept[3 * r + 2];
