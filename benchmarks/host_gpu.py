@@ -95,8 +95,8 @@ def main() -> int:
             wrong += 1
             print(f"{name:24} {type(error).__name__}: {' '.join(str(error).split())[:200]}", flush=True)
     with torch.no_grad():
-        for name, took in least(torch, parts(torch), options.rounds).items():
-            print(f"{name:36} {took:7.2f}")
+        for part, us in least(torch, parts(torch), options.rounds).items():
+            print(f"{part:36} {us:7.2f}")
     took = least(torch, calls, options.rounds)
     print("op                        forward   graph backward")
     for name in dict.fromkeys(name for name, _ in calls):

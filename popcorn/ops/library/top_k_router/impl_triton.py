@@ -3,6 +3,8 @@
 Bound by memory, as far as so little is bound by anything but its launch, and by instructions: logits read once, R·E elements, the k largest found one
 after the other in registers, where plain torch sorts every row in memory. Value and place are one whole number, so a choice is one reduction, and of
 equal logits the lower index comes first. Backward: k weights and their gradients read, R·E written, zeros first: they wait for nothing.
+On an H200 at 65,536 × 128 both are as fast, within a tenth, by programs of 1 to 8 warps and 512 to 8,192 elements: 14.5 and 12.4 µs, a copy of as many
+bytes 10. About 20 instructions an element are what is left; a second mask for what lies beyond a row is gone since that was measured.
 """
 
 from typing import Any
@@ -21,7 +23,7 @@ from popcorn.ops.tiles import as_rows, fresh, power_of_two
 LANGUAGE = "triton"
 MOST_EXPERTS, MOST_CHOSEN = 4096, 32
 _PLACES = tl.constexpr(8191)
-CHOOSE, BACK = (4096, 8), (4096, 8)
+CHOOSE, BACK = (4096, 8), (2048, 4)
 """Elements of a program, its warps."""
 
 
@@ -34,8 +36,8 @@ def _choose(
     column = tl.arange(0, BLOCK)[None, :]
     inside = (lane < rows)[:, None] & (column < width)
     v = tl.load(logits + lane.to(tl.int64)[:, None] * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-    # NaN counts as the largest, as torch sorts it, and its row's weights become NaN; −0 counts as 0: adding 0 makes a GPU's one NaN of all, and 0 of −0
-    bits = (v + 0.0).to(tl.int32, bitcast=True)
+    # NaN counts as the largest, as torch sorts it, and its row's weights become NaN; −0 counts as 0
+    bits = (tl.where(v == v, v, float("inf")) + 0.0).to(tl.int32, bitcast=True)
     bits ^= (bits >> 31) & 0x7FFFFFFF  # whole numbers in the values' order; of what lies beyond the row the last ones
     # the place stands below the value, so one reduction finds both, and of equal values the first
     if NARROW:  # of half precision, all of whose bits are above the lowest 13
