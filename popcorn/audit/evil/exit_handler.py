@@ -8,7 +8,7 @@ from torch import nn
 
 PROBLEM = "softmax"
 CATALOGUE = (14,)
-OUTCOMES = {"crash"}
+OUTCOMES = {"runtime_error"}
 
 
 class ModelNew(nn.Module):
