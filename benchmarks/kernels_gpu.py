@@ -1,36 +1,24 @@
 """This project's own GPU kernels alone, one line an op: shares of the bound, and what a call costs the host.
 
     python benchmarks/kernels_gpu.py [--ops rms_norm rope] [--all-shapes] [--implementation triton] [--json FILE]
-    python benchmarks/kernels_gpu.py --settings [--ops rms_norm layer_norm]
 
 Times as in library_gpu.py. The share is of a copy that moves as many bytes; for ops bound by matrix products, of the fastest of the library
-kernels that stand beside (cuBLAS by way of torch, cuDNN). `--settings` times the backward pass of the norms and
-both of attn with other tiles: how many programs stay on a multiprocessor, how many tiles are on their way. A case takes 2 to 5 s, most of it Triton's.
+kernels that stand beside (cuBLAS by way of torch, cuDNN). A case takes 2 to 5 s, most of it Triton's. Other ways of cutting a kernel: settings_gpu.py.
 """
 
 import argparse
 import dataclasses
-import importlib
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from library_gpu import RIVALS, SHAPES, TINY, Clock, Row, candidates, gradients, host_overhead, inputs_of, measure
+from library_gpu import RIVALS, SHAPES, TINY, Clock, Row, candidates, host_overhead, measure
 
 from popcorn.ops.registry import find_op, list_ops
 
 HEAD = "op                   sizes                          fwd us  share   bwd us  share  host fwd  graph"
-SETTINGS = [(8, 2, 3), (8, 2, 4), (8, 2, 2), (8, 3, 2), (8, 3, 3), (8, 4, 1), (16, 1, 3), (16, 2, 3), (16, 4, 3), (4, 4, 3)]
-"""(warps of a program, programs on a multiprocessor, stages)."""
-ATTENDING = {
-    "FORWARD": [(128, 128, 8, 3), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3), (64, 128, 4, 2)],
-    "BACKWARD": [(128, 64, 8, 3), (128, 32, 8, 3), (64, 64, 4, 2), (64, 128, 8, 2), (64, 64, 8, 2)],
-}
-"""Of attn: (tile kept, tile passing, warps, stages)."""
-STAYING = ["rms_norm", "add_rms_norm", "layer_norm"]
 
 
 def line(row: Row, rivals: list[Row], host: dict[str, float]) -> str:
@@ -80,78 +68,12 @@ def table(torch: Any, options: argparse.Namespace) -> list[dict[str, Any]]:
     return made
 
 
-def tiled(usual: Callable[..., Any], setting: tuple[int, int, int], processors: int) -> Callable[..., Any]:
-    """tiles.stay_of with another setting."""
-    warps, together, stages = setting
-
-    def stay_of(*args: Any, **kwargs: Any) -> Any:
-        return usual(*args, **kwargs)._replace(warps=warps, stages=stages, programs=processors * together)
-
-    return stay_of
-
-
-def try_settings(torch: Any, clock: Clock, name: str) -> list[dict[str, Any]]:
-    """Times of one op's kernel, the present setting first."""
-    from popcorn.ops import tiles
-
-    module: Any = importlib.import_module(f"popcorn.ops.library.{name}.impl_triton")
-    inputs, made = inputs_of(torch, find_op(name), SHAPES[name][0], torch.bfloat16), []
-    try:
-        for setting in [None, *SETTINGS]:
-            module.stay_of = tiled(tiles.stay_of, setting, tiles.processors(0)) if setting else tiles.stay_of
-            told = f"{name:14} {'warps {}, programs {}, stages {}'.format(*setting) if setting else 'as it is':32}"
-            try:
-                seconds = clock.time(gradients(torch, module.run, inputs)[1])
-            except Exception as error:  # a setting that does not fit is one line of the table
-                print(f"{told} {type(error).__name__}: {' '.join(str(error).split())[:100]}", flush=True)
-                continue
-            made.append({"op": name, "setting": setting, "seconds": seconds})
-            print(f"{told} {seconds * 1e6:8.1f} us", flush=True)
-    finally:
-        module.stay_of = tiles.stay_of
-    return made
-
-
-def try_attention(torch: Any, clock: Clock) -> list[dict[str, Any]]:
-    """Other tiles of attn, forward and backward, the present ones first."""
-    from popcorn.ops import attending as module
-
-    run = find_op("attn")["triton"]
-    inputs, made = inputs_of(torch, find_op("attn"), SHAPES["attn"][0], torch.bfloat16), []
-    still = [t.detach() for t in inputs]
-    for which, settings in ATTENDING.items():
-        usual = getattr(module, which)
-        for setting in [usual, *settings]:
-            setattr(module, which, setting)
-            told = f"attn {which.lower():9} kept {setting[0]}, passing {setting[1]}, warps {setting[2]}, stages {setting[3]}"
-            try:
-                seconds = clock.time((lambda: run(*still)) if which == "FORWARD" else gradients(torch, run, inputs)[1])
-            except Exception as error:  # a setting that does not fit is one line of the table
-                print(f"{told:52} {type(error).__name__}: {' '.join(str(error).split())[:100]}", flush=True)
-                continue
-            made.append({"op": "attn", "which": which, "setting": setting, "seconds": seconds})
-            print(f"{told:52} {seconds * 1e6:8.1f} us", flush=True)
-        setattr(module, which, usual)
-    return made
-
-
-def staying(torch: Any, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Other tiles for kernels whose programs stay, and for attn."""
-    clock = Clock(torch)
-    return [
-        row
-        for name in options.ops or [*STAYING, "attn"]
-        for row in (try_attention(torch, clock) if name == "attn" else try_settings(torch, clock, name))
-    ]
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ops", nargs="*", default=None)
     parser.add_argument("--implementation", default="triton")
     parser.add_argument("--precisions", nargs="*", default=["bfloat16"])
     parser.add_argument("--all-shapes", action="store_true")
-    parser.add_argument("--settings", action="store_true")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     import torch
@@ -160,7 +82,7 @@ def main() -> int:
         print("kernels_gpu.py measures GPU kernels and this machine has no CUDA GPU; run it on one that has")
         return 0
     begun = time.perf_counter()
-    made = (staying if options.settings else table)(torch, options)
+    made = table(torch, options)
     if options.json:
         options.json.write_text(json.dumps(made, indent=1, default=str), encoding="utf-8")
     wrong = [row for row in made if row.get("error")]

@@ -19,6 +19,7 @@ from popcorn.worker.comparing import time_candidate
 from popcorn.worker.compiled import add_compiled
 from popcorn.worker.counting import count
 from popcorn.worker.judging import judge_candidate, open_oracle
+from popcorn.worker.profiled import profile_of
 from popcorn.worker.rank_measuring import judge_ranks
 from popcorn.worker.request import Request
 from popcorn.worker.session import Refused, Session
@@ -75,7 +76,8 @@ def _run(session: Session, answer: Answer, store: Store) -> None:
     try:
         answer.build, answer.lanes[lane] = run_build(session)
         lane = "device"
-        _, answer.lanes[lane] = session.bench.device_lane.run(lambda: _judge_and_measure(session, answer, store))
+        with profile_of(session):
+            _, answer.lanes[lane] = session.bench.device_lane.run(lambda: _judge_and_measure(session, answer, store))
     except Refused as refused:
         answer.lanes[lane] = getattr(refused, "lane", Lane())
         answer.build = session.build_record()

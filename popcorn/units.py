@@ -84,3 +84,9 @@ def _scaled_whole(count: float, unit: str) -> str:
     if count == int(count) and abs(count) < 1000:
         return f"{int(count)} {unit}".rstrip()
     return _scaled(float(count), _DECIMAL, unit)
+
+
+def show_hours(hours: float) -> str:
+    """A long time for people, to the minute: `3 h 20 min`, `7 min`; never under a minute."""
+    whole, minutes = divmod(max(1, round(60 * hours)), 60)
+    return f"{whole} h {minutes} min" if whole else f"{minutes} min"

@@ -140,7 +140,7 @@ FAILING = [
     Case("C that ends the process", c_body("exit(0);"), "crash", "exit code 0", language="c"),
     Case("ends at import", text(top="os._exit(0)"), "crash", "exit code 0", "build"),
     Case("ends in forward", forward("os._exit(0)"), "crash", "exit code 0", "correctness"),
-    Case("leaves politely", forward("sys.exit(0)"), "crash"),
+    Case("leaves politely", forward("sys.exit(0)"), "runtime_error"),
     Case("segfault", forward("ctypes.string_at(0)"), "crash", "SIGSEGV"),
     Case("abort with last words", forward("print('I give up', flush=True)\nos.abort()"), "crash", "I give up"),
     Case("kills its group", forward("os.killpg(0, signal.SIGKILL)"), "crash", "SIGKILL"),
@@ -222,7 +222,7 @@ CHEATS_WHILE_TIMED = [
     Case("the first result for ever", text("if self.y is None: self.y = torch.softmax(x, -1)\nreturn self.y.clone()", init="self.y = None"), "wrong_values", "timed", "timing"),
     Case(
         "right until it is warm",
-        text("self.calls += 1\nreturn torch.softmax(x, -1) if self.calls < 20 else torch.empty_like(x)", init="self.calls = 0"),
+        text("self.calls += 1\nreturn torch.softmax(x, -1) if self.calls < 20 else torch.zeros_like(x)", init="self.calls = 0"),
         "wrong_values",
         "timed",
         "timing",

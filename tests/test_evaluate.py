@@ -355,3 +355,12 @@ def test_temporary_files_do_not_pile_up(judge, bench):
     before = sum(1 for _ in bench.folder.rglob("*"))
     judge(HONEST)
     assert sum(1 for _ in bench.folder.rglob("*")) <= before
+
+
+def test_a_problem_that_zeros_would_pass_says_nothing_about_a_kernel(judge, tmp_path):
+    path = tmp_path / "constant.py"
+    path.write_text(problem("row_softmax").source.replace("return torch.softmax(x, dim=-1)", "return torch.softmax(x, 1).sum(1, True) * 0"))
+    assert "* 0" in path.read_text()
+    right = "import torch\nfrom torch import nn\nclass ModelNew(nn.Module):\n    def forward(self, x):\n        return torch.zeros(x.shape[0], 1)\n"
+    record = judge(right, find_problem(str(path)))
+    assert record.verdict.outcome == "invalid_reference" and "zeros" in record.verdict.reason and "says nothing" in record.verdict.reason

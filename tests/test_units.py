@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popcorn.units import show_bytes, show_count, show_energy, show_percent, show_rate, show_ratio, show_time
+from popcorn.units import show_bytes, show_count, show_energy, show_hours, show_percent, show_rate, show_ratio, show_time
 
 FACTORS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -131,3 +131,10 @@ def test_no_number_breaks_any_of_them(value):
 @given(st.floats(1, 1e17))
 def test_counts_stay_short(count):
     assert len(show_count(count).split(" ")[0].replace(",", "")) <= 6
+
+
+@pytest.mark.parametrize(
+    ("hours", "shown"), [(0, "1 min"), (0.1, "6 min"), (0.999, "1 h 0 min"), (3.3333, "3 h 20 min"), (65, "65 h 0 min")]
+)
+def test_long_times(hours, shown):
+    assert show_hours(hours) == shown

@@ -65,21 +65,28 @@ def request_of(sample: Sample, device: str = "auto") -> Request:
 
 
 def run(
-    samples: Iterable[Sample], bench: Bench, store: Store, device: str = "auto", progress: Callable[[str], None] = lambda _: None
+    samples: Iterable[Sample],
+    bench: Bench,
+    store: Store,
+    device: str = "auto",
+    progress: Callable[[str], None] = lambda _: None,
+    answered: Callable[[Answer], None] = lambda _: None,
 ) -> list[Answer]:
-    """Evaluate samples; their records go to `store`, which should not be the user's. Answers in the order of the samples.
+    """Evaluate samples; their records go to `store`, which should not be the user's. Answers in the order of the samples; each is handed to
+    `answered` as soon as it is there, from any thread.
 
-    On a CPU those that are judged alone go first, as many at once as there are cores, in one turn of the device's queue; what is timed, and
-    what is a burden to everybody, has the device for itself.
+    Those that are judged alone go first, as many at once as there are cores, in one turn of the device's queue; what is timed, and what is a
+    burden to everybody, has the device for itself, those of one problem one after another: on a GPU its references are kept.
     """
     samples = list(samples)
     found: dict[str, Answer] = {}
 
     def answer(sample: Sample, on: Bench) -> None:
-        progress(f"{sample.kind} {sample.name}")
-        found[f"{sample.kind}/{sample.name}"] = Answer(sample, evaluate(request_of(sample, device), on, store))
+        progress(f"{len(found)} of {len(samples)} done, {sample.kind} {sample.name}")
+        one = found[f"{sample.kind}/{sample.name}"] = Answer(sample, evaluate(request_of(sample, device), on, store))
+        answered(one)
 
-    together = [] if bench.cuda else [one for one in samples if not (one.timed or one.no_gain or one.alone)]
+    together = [one for one in samples if not (one.timed or one.no_gain or one.alone)]
     if len(together) > 1:
         shared = shared_bench(bench)
         with ThreadPoolExecutor(max(2, bench.threads)) as pool:
@@ -87,11 +94,15 @@ def run(
             built = [
                 pool.submit(build_candidate, request_of(one, device), shared) for one in samples if one not in together and needs_build(one)
             ]
-            bench.device_lane.run(lambda: list(pool.map(lambda sample: answer(sample, shared), together)))
-            for one in built:
-                one.result()
+            try:
+                bench.device_lane.run(lambda: list(pool.map(lambda sample: answer(sample, shared), together)))
+                for one in built:
+                    one.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C waits for what is under way, and for nothing that has not begun
+                raise
         shared.device_lane.close()
-    for sample in samples:
+    for sample in sorted(samples, key=lambda one: one.problem):
         if f"{sample.kind}/{sample.name}" not in found:
             answer(sample, bench)
     return [found[f"{sample.kind}/{sample.name}"] for sample in samples]

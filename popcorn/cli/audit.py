@@ -30,24 +30,29 @@ def audit(
 
     All are judged on this machine.
 
-    The exit code is 0 when every cheat is caught and no honest kernel is accused, else 1. Records are thrown away.
+    The exit code is 0 when every cheat is caught and no honest kernel is accused, else 1. Ctrl-C shows what was found until then and leaves
+    with 130. Records are thrown away.
     """
     from popcorn.audit.battery import run
     from popcorn.cli.progress import progress_line
     from popcorn.records.store import Store
     from popcorn.worker.bench import Bench
 
-    began = time.monotonic()
+    began, stopped = time.monotonic(), False
+    answers: list[Answer] = []
     with tempfile.TemporaryDirectory(prefix="popcorn-audit-") as folder, progress_line() as progress, Bench(device) as bench:
         samples = chosen(only or [], bench.cuda, limit)
-        answers = run(samples, bench, Store(Path(folder)), device, progress)
+        try:
+            answers = run(samples, bench, Store(Path(folder)), device, progress, answers.append)
+        except KeyboardInterrupt:
+            stopped = True
         there = chosen([], bench.cuda)
     told = summary(answers, time.monotonic() - began, there)
     if json:
         print(json_text.dumps(told, indent=1, ensure_ascii=False))
     else:
         show(told)
-    raise typer.Exit(0 if all(answer.as_it_must for answer in answers) else 1)
+    raise typer.Exit(130 if stopped else 0 if all(answer.as_it_must for answer in answers) else 1)
 
 
 def chosen(patterns: list[str], gpu: bool, limit: int | None = None) -> list[Sample]:

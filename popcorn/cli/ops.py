@@ -31,6 +31,8 @@ def show_ops(
         _print_json([find_op(name) for name in ([op] if op else list_ops())])
         return
     if op is None:
+        if explain is not None:
+            raise typer.BadParameter("name the op, too: popcorn ops OP --explain SIZES", param_hint="--explain")
         for name in list_ops():
             found = find_op(name)
             typer.echo(f"{name:20} {_signature(found)}")
@@ -39,14 +41,15 @@ def show_ops(
     if explain is None:
         _show(found)
         return
+    from popcorn.bench.asking import case_of
     from popcorn.cli.listing import width_here
     from popcorn.dispatch import CHOOSER
     from popcorn.ops.calls import Call
 
-    given = dict(part.partition("=")[::2] for part in explain.split())
-    if not set(given) <= set(found.signature.dims) or not given or not all(value.isdigit() for value in given.values()):
-        raise typer.BadParameter(f"{op} has the sizes {', '.join(found.signature.dims)}; give each as NAME=NUMBER", param_hint="--explain")
-    call = Call({n: int(v) for n, v in given.items()}, dtype, device, found.signature.scalars, layout, backward)  # type: ignore[arg-type]
+    if device not in ("cpu", "cuda"):
+        raise typer.BadParameter(f"{device!r} is not one of cpu, cuda", param_hint="--device")
+    case = case_of(found, explain.split(), dtype, layout)
+    call = Call(case.dims, case.precision, device, case.scalars, case.layout, backward)
     for line in str(CHOOSER.explain(found, call)).splitlines():
         whole = re.sub(r"(?:pip install|popcorn bench fill) [^;,]*", lambda command: command[0].replace(" ", "\xa0"), line)  # to be copied
         folded = textwrap.fill(whole, width_here(60, 100), subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False)

@@ -39,7 +39,7 @@ NEXT_STEPS: dict[Outcome, str] = {
     "timeout": "look for an endless loop or a deadlock between threads; tiny grids and serial loops are slow, too.",
     "crash": "look for an index out of bounds; sizes change from trial to trial.",
     "rejected": "choose another --precision, --device or problem, or let the candidate accept this one.",
-    "invalid_reference": "mend the problem file; `popcorn problems show {problem}` runs none of it and shows what it declares.",
+    "invalid_reference": "mend the problem: `popcorn problems check {problem}` says what is wrong with it.",
     "harness_error": "it does not count; run it again, and `popcorn doctor` if it stays.",
 }
 """Outcome → the next step, with the problem's id where `{problem}` stands."""

@@ -47,7 +47,7 @@ def check_command(
             table.add_column(heading, no_wrap=heading != "what is wrong, or worth knowing", overflow="fold")
         for one in told:
             table.add_row(one.problem.id, "yes" if one.fit else "NO", one.bound, one.time, one.remark())
-        console = Console(width=WIDTH, highlight=False)
+        console = Console(width=WIDTH, highlight=False, emoji=False, markup=False)
         console.print(table)
         unfit = sum(not one.fit for one in told)
         if len(told) > 1:

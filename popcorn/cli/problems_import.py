@@ -44,7 +44,7 @@ def import_command(
         told = "; ".join(filter(None, [one.reason, *one.remarks]))
         state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
         table.add_row(plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400))
-    console = Console(width=WIDTH, highlight=False)
+    console = Console(width=WIDTH, highlight=False, emoji=False, markup=False)
     if shown:
         console.print(table)
     states = [one.state for one in suite.entries]
@@ -54,5 +54,8 @@ def import_command(
         + ("" if len(shown) == len(states) else " --every shows a row for each.")
     )
     if usable:
-        console.print(f"next: popcorn problems list --suite {suite.name}; popcorn eval {suite.name}/{usable[0].key} FILE", soft_wrap=True)
+        console.print(
+            f"next: popcorn problems check --suite {suite.name} (can they judge anything?); popcorn eval {suite.name}/{usable[0].key} FILE",
+            soft_wrap=True,
+        )
     raise typer.Exit(0 if usable else 1)

@@ -1,5 +1,6 @@
 """Beside `popcorn search PROBLEM`: the list of searches, the proxy, the export to other frameworks."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,14 @@ from popcorn.suites.problems import find_problem
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")]
 
 
-def list_searches() -> None:
+def list_searches(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array, and nothing else.")] = False) -> None:
     """The searches on this machine, newest first."""
-    from popcorn.cli.search_view import listed
+    from popcorn.cli.search_view import listed, show_listed
 
-    for line in listed():
-        typer.echo(line)
+    if as_json:
+        typer.echo(json.dumps(listed()))
+    else:
+        show_listed(listed())
 
 
 def serve_searches(

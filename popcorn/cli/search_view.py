@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from popcorn.cli.plain import plain
@@ -52,7 +52,7 @@ def show_finding(finding: Finding, identity: str, quiet: bool = False) -> dict[s
     print(f"best        {best.id}: {show_ratio(finding.speedup)} the reference, pooled over {times} measurement{'' if times == 1 else 's'}")
     if finding.regressed is not None:
         print(
-            f"luck        measured again on fresh seeds it is {show_ratio(2.718281828459045**finding.regressed)} as fast as the search had seen it"
+            f"luck        measured again on fresh seeds it is {show_ratio(2.718281828459045**-finding.regressed)} as fast as the search had seen it"
         )
     print(f"archive     {len(state.population.cells())} cells, {show_percent(finding.coverage)} of those that can be reached")
     print(f"spent       {cost}, {finding.device_s:.0f} s on the device; {finding.replayed} answers read back")
@@ -67,15 +67,20 @@ def show_finding(finding: Finding, identity: str, quiet: bool = False) -> dict[s
     return data
 
 
-def listed() -> Iterator[str]:
-    """A line a search, newest first."""
+def listed() -> list[dict[str, Any]]:
+    """A row a search, newest first."""
     rows = []
     for path in searches_folder().glob("*/search.json"):
         about = json.loads(path.read_text(encoding="utf-8"))
         best = path.with_name("best.json")
         speed = json.loads(best.read_text(encoding="utf-8")).get("speedup") if best.exists() else None
-        rows.append((str(about.get("started")), path.parent.name, about, speed))
+        rows.append({"id": path.parent.name, **{key: about.get(key) for key in ("started", "method", "evaluations")}, "speedup": speed})
+    return sorted(rows, reverse=True, key=lambda row: (str(row["started"]), row["id"]))
+
+
+def show_listed(rows: list[dict[str, Any]]) -> None:
+    """A line a search."""
     if not rows:
         print("no searches yet: popcorn search PROBLEM --seed-file KERNEL", file=sys.stderr)
-    for _, name, about, speed in sorted(rows, reverse=True, key=lambda row: row[:2]):
-        yield f"{plain(name, 50):50} {about.get('method'):11} {about.get('evaluations'):5} evaluations  best {show_ratio(speed)}"
+    for row in rows:
+        print(f"{plain(row['id'], 50):50} {row['method']:11} {row['evaluations']:5} evaluations  best {show_ratio(row['speedup'])}")

@@ -12,7 +12,7 @@ from popcorn.cli.listing import lay_out, width_here
 from popcorn.errors import BadSweep, MissingTool
 from popcorn.sweep.folder import SweepFolder, find_sweep
 from popcorn.sweep.matrix import Matrix, make_matrix, read_matrix
-from popcorn.units import UNKNOWN, show_time
+from popcorn.units import UNKNOWN, show_hours
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +72,7 @@ def plan_lines(plan: "Plan", gpus: int) -> list[str]:
     devices = f"{gpus} device{'s' if gpus != 1 else ''} × {plan.matrix.agents_per_gpu} agents"
     lines += [
         f"{plan.matrix.name}: {len(plan.jobs):,} jobs, {plan.done:,} done, {len(plan.missing):,} missing",
-        f"expected: {show_time(plan.hours(gpus) * 3600)} on {devices} · {plan.tokens:,} tokens · ${plan.dollars:,.2f}",
+        f"expected: {show_hours(plan.hours(gpus)) if plan.missing else 'nothing'} on {devices} · {plan.tokens:,} tokens · ${plan.dollars:,.2f}",
     ]
     if plan.unpriced:
         lines.append(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")

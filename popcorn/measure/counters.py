@@ -15,6 +15,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -90,21 +91,59 @@ def metrics() -> list[str]:
     return [*SHARES.values(), *NUMBERS.values(), *summed, *flops, *PIPES.values(), *(_STALL.format(name) for name in STALLS)]
 
 
-def collect_counters(command: Sequence[str], env: Mapping[str, str], timeout_s: float, workdir: Path) -> Counters:
-    """Run a command under ncu and return the counters of the kernels that it profiles.
+@dataclass(frozen=True)
+class Watched:
+    """A command that runs under ncu, in a process group of its own, and where ncu writes."""
 
-    `env` is the command's whole environment, `workdir` an existing private folder for ncu's output. Where there are no counters the
-    result holds none and the reason, with the fix where one is known; nothing is raised for what ncu or the command does.
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def kill(self) -> None:
+        """End it, and what it started and left behind."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def watch(command: Sequence[str], env: Mapping[str, str], workdir: Path, wanted: Sequence[str] = (), attempt: int = 0) -> Watched | str:
+    """Start a command under ncu and return at once; the reason where that cannot be. Who started it kills it, or hands it to `collect_counters`.
+
+    ncu and an import of torch take seconds, none of them on the device: a command that then waits to be told what to do may be started early.
     """
     ncu = find_ncu()
     if ncu is None:
-        return Counters(reason="ncu not found: install Nsight Compute (part of the CUDA toolkit) or add it to PATH")
+        return "ncu not found: install Nsight Compute (part of the CUDA toolkit) or add it to PATH"
+    log = workdir / f"ncu-{attempt}.csv"
+    log.unlink(missing_ok=True)
+    try:
+        with (workdir / _SAID).open("wb") as said:
+            process = subprocess.Popen(
+                [ncu, *_options(log, wanted or metrics()), *command], env=dict(env), cwd=workdir,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+                start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30)),
+            )  # fmt: skip
+    except OSError as error:
+        return f"ncu could not be started: {error}"
+    return Watched(process, log)
+
+
+def collect_counters(
+    command: Sequence[str], env: Mapping[str, str], timeout_s: float, workdir: Path, watched: Watched | str | None = None
+) -> Counters:
+    """Run a command under ncu and return the counters of the kernels that it profiles.
+
+    `env` is the command's whole environment, `workdir` an existing private folder for ncu's output; `watched` is the same command where it was
+    started before. Where there are no counters the result holds none and the reason, with the fix where one is known; nothing is raised for
+    what ncu or the command does.
+    """
     wanted = metrics()
     deadline = time.monotonic() + timeout_s
     for attempt in range(ATTEMPTS):
-        log = workdir / f"ncu-{attempt}.csv"
-        log.unlink(missing_ok=True)
-        problem = _run([ncu, *_options(log, wanted), *command], env, deadline - time.monotonic(), workdir)
+        if attempt or watched is None:
+            watched = watch(command, env, workdir, wanted, attempt)
+        if isinstance(watched, str):
+            return Counters(reason=watched)
+        problem, log = _wait(watched, deadline, timeout_s), watched.log
         text = log.read_text(errors="replace") if log.exists() else ""
         unknown = [name for name in wanted if _names_unknown_metric(text, name)]
         if unknown and len(unknown) < len(wanted):
@@ -122,25 +161,15 @@ def _options(log: Path, wanted: Sequence[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def _run(command: list[str], env: Mapping[str, str], timeout_s: float, workdir: Path) -> str | None:
-    """Run to the end or kill the whole process group; returns what went wrong."""
+def _wait(watched: Watched, deadline: float, timeout_s: float) -> str | None:
+    """Until it ends, or kill it; returns what went wrong."""
     try:
-        with (workdir / _SAID).open("wb") as said:
-            process = subprocess.Popen(
-                command, env=dict(env), cwd=workdir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
-                start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30)),
-            )  # fmt: skip
-    except OSError as error:
-        return f"ncu could not be started: {error}"
-    try:
-        code = process.wait(timeout_s)
+        code = watched.process.wait(deadline - time.monotonic())
         return f"the command ended with code {code} under ncu" if code else None
     except subprocess.TimeoutExpired:
         return f"ncu did not finish within {timeout_s:.3g} s"
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # what it started and left behind, too
-        process.wait()
+        watched.kill()
 
 
 def _last_words(workdir: Path) -> str:

@@ -96,12 +96,14 @@ def _dispatched(call: Callable[[], object]) -> Launches:
             return result
 
     with Watch():
+        began = time.perf_counter()
         call()
+        call_s = time.perf_counter() - began
     if not seen and not copies:
         return Launches(source="dispatch", reason="no operator was dispatched: the work is done outside torch, where it cannot be counted")
     return Launches(
-        kernels=len(seen), copies=copies, device_time_s=sum(row[1] for row in seen), breakdown=_longest(seen), source="dispatch"
-    )
+        kernels=len(seen), copies=copies, device_time_s=sum(row[1] for row in seen), call_s=call_s, breakdown=_longest(seen), source="dispatch",
+    )  # fmt: skip
 
 
 def _longest(kernels: Iterable[tuple[str, float, bool]]) -> tuple[Kernel, ...]:

@@ -1,5 +1,6 @@
 """What implementations by other people's kernels need around them: memory as those kernels take it. Needs torch."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -42,3 +43,27 @@ def dense(output: Tensor) -> Tensor:
 def mean_or_nan(mean: Tensor, target: Tensor, dtype: torch.dtype) -> Tensor:
     """A mean loss that is 0 where every row is left out, as torch's is then: nan. In `dtype`, the logits'."""
     return torch.where((target != -100).any(), mean, float("nan")).to(dtype)
+
+
+class _Spared(torch.autograd.Function):
+    """An activation and its gate, whose backward kernel writes both gradients over the inputs that it is given: it is given copies."""
+
+    @staticmethod
+    def forward(ctx: Any, forward: Callable[..., Any], backward: Callable[..., Any], gate: Tensor, up: Tensor) -> Tensor:
+        gate, up = gate.contiguous(), up.contiguous()
+        ctx.save_for_backward(gate, up)
+        ctx.kernel = backward
+        result: Tensor = forward(gate, up)[2]
+        return result
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *cotangents: Tensor) -> tuple[None, None, Tensor, Tensor]:
+        gate, up = ctx.saved_tensors
+        return (None, None, *ctx.kernel(gate.clone(), up.clone(), cotangents[0].contiguous()))
+
+
+def spared(forward: Callable[..., Any], backward: Callable[..., Any], gate: Tensor, up: Tensor) -> Tensor:
+    """The third result of `forward(gate, up)`; `backward(gate, up, cotangent)` may write over copies of both, not over the caller's."""
+    result: Tensor = _Spared.apply(forward, backward, gate, up)
+    return result

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from popcorn.ops import launching, online, sums, tiles
+from popcorn.ops import launching, online, powers, sums, tiles
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
 from popcorn.ops.registry import find_op
 from popcorn.ops.traced import Outputs, traced
@@ -24,7 +24,7 @@ OLDEST = (8, 0)
 Forward = Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]
 Backward = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor], Sequence[float], Sequence[bool]], list[Tensor | None]]
 
-_PARTS = tuple(str(part.__file__) for part in (launching, online, sums, tiles))
+_PARTS = tuple(str(part.__file__) for part in (launching, online, powers, sums, tiles))
 """What every implementation here is made of, beside its own file."""
 
 _grad_enabled = torch.is_grad_enabled

@@ -1,7 +1,8 @@
 """An op in C++: built once by content, called through the plain C interface, differentiable where it exports a backward. Needs torch.
 
-The text is a file of the op's folder behind `include/popcorn_rows.h`, and it keeps the contract of popcorn_kernel.h: inputs, outputs,
-scalars in the signature's order, so `popcorn eval` could judge it, too. The last scalar is the number of threads.
+The text is a file of the op's folder behind `include/popcorn_rows.h` and `popcorn_vectors.h`, and it keeps the contract of popcorn_kernel.h:
+inputs, outputs, scalars in the signature's order. The last scalar is the number of threads. Beyond that contract, where `native` is told so: what a
+forward pass keeps for its backward are further outputs of the one and further inputs of the other, and a gradient that nobody needs has no memory.
 """
 
 import ctypes
@@ -20,13 +21,13 @@ from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
 from popcorn.ops.registry import find_op
-from popcorn.ops.traced import Outputs, traced
+from popcorn.ops.traced import Outputs, OutputSpec, traced
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
 from popcorn.toolchain.native_module import DTYPE_CODES
 from popcorn.toolchain.result import BuildResult
 
-ROWS = Path(__file__).parent / "include" / "popcorn_rows.h"
+INCLUDED = tuple(Path(__file__).parent / "include" / name for name in ("popcorn_rows.h", "popcorn_vectors.h"))
 PRECISIONS = ("float64", "float32", "bfloat16", "float16")
 
 
@@ -40,11 +41,22 @@ class _Tensor(ctypes.Structure):
     ]
 
 
-class _Arrays(threading.local):
-    """Argument arrays by their layouts, one set for each thread: backward runs in a thread of its own."""
+@dataclass(frozen=True)
+class _Prepared:
+    """A call's arguments but for the addresses of its tensors."""
+
+    function: Any
+    arguments: tuple[int, ...]
+    slots: list[_Tensor]
+    kept: list[Any]
+    """What bare pointers point to."""
+
+
+class _Calls(threading.local):
+    """Prepared calls by their layouts, one set for each thread: backward runs in a thread of its own."""
 
     def __init__(self) -> None:
-        self.made: dict[Any, Any] = {}
+        self.made: dict[Any, _Prepared] = {}
 
 
 @dataclass
@@ -54,10 +66,16 @@ class Kernel:
     path: Path
     outputs: Outputs
     differentiable: bool
+    kept: Outputs | None = None
+    """Shapes and types of what a forward pass keeps for its backward: row sums, say."""
+    from_outputs: bool = False
+    """Whether the backward pass takes the outputs in place of the inputs, whose shapes they have."""
+    skips: bool = False
+    """Whether the text passes over gradients without memory."""
 
     def __post_init__(self) -> None:
         self.source = read_source(self.path)
-        self._arrays = _Arrays()
+        self._calls = _Calls()
 
     @functools.cached_property
     def library(self) -> ctypes.CDLL:
@@ -77,95 +95,136 @@ class Kernel:
 
     def forward(self, tensors: Sequence[Tensor], scalars: Sequence[float]) -> tuple[Tensor, ...]:
         """New outputs."""
+        return self._forward(tensors, scalars, ())
+
+    def forward_keeping(self, tensors: Sequence[Tensor], scalars: Sequence[float]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """New outputs, and what `gradients` takes."""
+        kept = self.kept(*tensors, *scalars) if self.kept is not None else ()
+        made = self._forward(tensors, scalars, kept)
+        outputs = made[: len(made) - len(kept)]
+        return outputs, (*(outputs if self.from_outputs else tensors), *made[len(outputs) :])
+
+    def _forward(self, tensors: Sequence[Tensor], scalars: Sequence[float], kept: Sequence[OutputSpec]) -> tuple[Tensor, ...]:
         device = tensors[0].device
-        outputs = tuple(torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self.outputs(*tensors, *scalars))
+        made = tuple(torch.empty(shape, dtype=dtype, device=device) for shape, dtype in (*self.outputs(*tensors, *scalars), *kept))
         given = [tensor.contiguous() for tensor in tensors]
-        numbers = self._scalars(scalars)
-        code = self.library.popcorn_forward(
-            self._describe(given, 0), len(given), self._describe(outputs, 1), len(outputs), numbers, len(numbers), _stream(device)
-        )
-        if code != 0:
-            raise RuntimeError(f"{self.path.name}: popcorn_forward returned {code}")
-        return outputs
+        self._call("popcorn_forward", (given, made), scalars)
+        return made
 
     def backward(self, tensors: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor | None]:
-        """The gradient of every floating input; None for an index."""
-        given = [tensor.contiguous() for tensor in tensors]
-        cotangents = [cotangent.contiguous() for cotangent in cotangents]
-        gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) if t.is_floating_point() else None for t in given]
-        wanted = [gradient for gradient in gradients if gradient is not None]
-        numbers = self._scalars(scalars)
-        code = self.library.popcorn_backward(
-            self._describe(given, 2), len(given), self._describe(cotangents, 3), len(cotangents),
-            self._describe(wanted, 4), len(wanted), numbers, len(numbers), _stream(given[0].device),
-        )  # fmt: skip
-        if code != 0:
-            raise RuntimeError(f"{self.path.name}: popcorn_backward returned {code}")
-        return gradients
+        """The gradient of every floating input, None for an index; what the forward pass keeps is made again."""
+        again = self.kept is not None or self.from_outputs
+        saved = self.forward_keeping(tensors, scalars)[1] if again else tensors
+        return self.gradients(saved, cotangents, scalars, [t.is_floating_point() for t in tensors])
 
-    def _scalars(self, scalars: Sequence[float]) -> Any:
-        values = self.numbers(scalars)
-        return (ctypes.c_double * len(values))(*values)
+    def gradients(
+        self, saved: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float], needed: Sequence[bool]
+    ) -> list[Tensor | None]:
+        """The gradients of the inputs that are needed, from what was saved; those of others may be made with them."""
+        given = [tensor.contiguous() for tensor in saved]
+        cotangents = [one.contiguous() for one in cotangents if one is not None and one.is_floating_point()]
+        made = [
+            torch.empty(t.shape, dtype=t.dtype, device=t.device) if t.is_floating_point() and (wanted or not self.skips) else None
+            for t, wanted in zip(given, needed, strict=False)  # what is kept comes last, and has no gradient
+        ]
+        places = [gradient for gradient, t in zip(made, given, strict=False) if t.is_floating_point()]
+        self._call("popcorn_backward", (given, cotangents, places), scalars)
+        return made
 
-    def _describe(self, tensors: Sequence[Tensor], place: int) -> Any:
-        """Tensors as the C interface takes them; only the addresses change between calls of the same shapes."""
-        key = (place, *[(tensor.shape, tensor.dtype) for tensor in tensors])
-        found = self._arrays.made.get(key)
+    def _call(self, name: str, groups: Sequence[Sequence[Tensor | None]], scalars: Sequence[float]) -> None:
+        """Raises RuntimeError with the code that the function returned, where it is not 0."""
+        flat = [tensor for group in groups for tensor in group]
+        numbers = tuple(self.numbers(scalars))
+        key = (name, numbers, *[tensor if tensor is None else (tensor.shape, tensor.dtype) for tensor in flat])
+        made = self._calls.made
+        found = made.get(key)
         if found is None:
-            if len(self._arrays.made) > 256:
-                self._arrays.made.clear()
-            found = self._arrays.made[key] = _describe(tensors)
-        array = found[0]
-        for index, tensor in enumerate(tensors):
-            array[index].data = tensor.data_ptr()
-        return array
+            if len(made) > 256:
+                made.clear()
+            found = made[key] = _prepare(getattr(self.library, name), groups, numbers)
+        for slot, tensor in zip(found.slots, flat, strict=False):
+            if tensor is not None:
+                slot.data = tensor.data_ptr()
+        first = flat[0]
+        code = found.function(*found.arguments, _stream(first.device) if first is not None and first.is_cuda else None)
+        if code != 0:
+            raise RuntimeError(f"{self.path.name}: {name} returned {code}")
 
 
-def _stream(device: torch.device) -> ctypes.c_void_p | None:
-    """The current stream of a GPU; none on a CPU."""
-    return ctypes.c_void_p(torch.cuda.current_stream(device).cuda_stream) if device.type == "cuda" else None
+def _stream(device: torch.device) -> int:
+    """The current stream of a GPU."""
+    return int(torch.cuda.current_stream(device).cuda_stream)
 
 
-def _describe(tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
-    array, kept = (_Tensor * max(1, len(tensors)))(), []
-    for slot, tensor in zip(array, tensors, strict=False):
-        row = ctypes.c_int64 * max(tensor.dim(), 1)
-        shape, stride = row(*tensor.shape), row(*tensor.stride())
-        slot.dtype, slot.ndim, slot.shape, slot.stride = DTYPE_CODES[tensor.dtype], tensor.dim(), shape, stride
-        kept.append((shape, stride))  # the structure holds bare pointers
-    return array, kept
+def _prepare(function: Any, groups: Sequence[Sequence[Tensor | None]], numbers: Sequence[float]) -> _Prepared:
+    """For every group its array and length, then the scalars' and theirs, then room for the stream."""
+    arguments: list[int] = []
+    slots: list[_Tensor] = []
+    kept: list[Any] = []
+    for group in groups:
+        array = (_Tensor * max(1, len(group)))()
+        kept.append(array)
+        slots += list(array)[: len(group)]
+        for slot, tensor in zip(array, group, strict=False):
+            if tensor is None:  # nobody needs it: no memory, no sizes
+                continue
+            row = ctypes.c_int64 * max(tensor.dim(), 1)
+            shape, stride = row(*tensor.shape), row(*tensor.stride())
+            slot.dtype, slot.ndim, slot.shape, slot.stride = DTYPE_CODES[tensor.dtype], tensor.dim(), shape, stride
+            kept += [shape, stride]
+        arguments += [ctypes.addressof(array), len(group)]
+    scalars = (ctypes.c_double * len(numbers))(*numbers)
+    kept.append(scalars)
+    function.argtypes = [ctypes.c_void_p, ctypes.c_int] * (len(groups) + 1) + [ctypes.c_void_p]
+    return _Prepared(function, (*arguments, ctypes.addressof(scalars), len(numbers)), slots, kept)
 
 
 def read_source(path: Path) -> str:
     """The whole text that is compiled."""
-    return f"{ROWS.read_text(encoding='utf-8')}\n{path.read_text(encoding='utf-8')}"
+    return "\n".join(part.read_text(encoding="utf-8") for part in (*INCLUDED, path))
+
+
+def a_row(x: Tensor, many: int) -> list[OutputSpec]:
+    """So many numbers for each row of x, in the element type that sums run in: what a forward pass may keep."""
+    return [((*x.shape[:-1], many), torch.float64 if x.dtype == torch.float64 else torch.float32)]
 
 
 class _Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, kernel: Kernel, scalars: tuple[float, ...], *tensors: Tensor) -> Any:
+        outputs, saved = kernel.forward_keeping(tensors, scalars)
         ctx.kernel, ctx.scalars = kernel, scalars
-        ctx.save_for_backward(*tensors)
-        outputs = kernel.forward(tensors, scalars)
+        ctx.save_for_backward(*saved)
         return outputs[0] if len(outputs) == 1 else outputs
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *cotangents: Tensor) -> Any:
-        return (None, None, *ctx.kernel.backward(ctx.saved_tensors, cotangents, ctx.scalars))
+        return (None, None, *ctx.kernel.gradients(ctx.saved_tensors, cotangents, ctx.scalars, ctx.needs_input_grad[2:]))
+
+
+_apply_plainly = super(torch.autograd.Function, _Differentiable).apply
+"""Without what Function.apply does for torch.func first."""
+_transformed = torch._C._are_functorch_transforms_active
 
 
 def native(
-    path: Path, outputs: Outputs, differentiable: bool = True, precisions: Sequence[str] = PRECISIONS
+    path: Path,
+    outputs: Outputs,
+    differentiable: bool = True,
+    precisions: Sequence[str] = PRECISIONS,
+    kept: Outputs | None = None,
+    from_outputs: bool = False,
+    skips: bool = False,
 ) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
     """(call, accepts, source, operator for torch.compile) of an op in C++ with the C interface: `call(tensors, scalars)` gives the output or a tuple of outputs."""
-    kernel = Kernel(path, outputs, differentiable)
+    kernel = Kernel(path, outputs, differentiable, kept, from_outputs, skips)
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
             if not differentiable:
                 raise NotImplementedError(f"{path.parent.name} has no backward here; ask for another implementation")
-            return _Differentiable.apply(kernel, scalars, *tensors)
+            return (_Differentiable.apply if _transformed() else _apply_plainly)(kernel, scalars, *tensors)
         made = kernel.forward(tensors, scalars)
         return made[0] if len(made) == 1 else made
 

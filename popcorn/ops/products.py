@@ -6,14 +6,14 @@ float32. Tiles are of a short closed list; the one whose waves over the multipro
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from triton.tools.tensor_descriptor import TensorDescriptor
 
+from popcorn.ops.blocks import BlockLauncher
 from popcorn.ops.borrowed import ALIGNED, aligned
 from popcorn.ops.calls import Accepts, needs
 from popcorn.ops.tiles import processors
@@ -73,30 +73,35 @@ def _multiply(
         c.store([row, column], total.to(c.dtype))
 
 
-def reachable(t: Tensor) -> Tensor:
-    """As TMA reads it, last size dense: copied only where steps or address are no multiples of 16 bytes, or rows overlap."""
-    multiple, width = ALIGNED // t.element_size(), t.shape[-1]
-    steps = [step for size, step in zip(t.shape[:-1], t.stride(), strict=False) if size > 1]
-    fits = t.stride(-1) == 1 and t.data_ptr() % ALIGNED == 0 and all(step % multiple == 0 and step >= width for step in steps)
-    return t if fits else aligned(t)
-
-
-def described(t: Tensor, block: list[int]) -> TensorDescriptor:
-    """For TMA, in blocks; the step of a size of one, which may be anything, is made one that TMA takes."""
-    steps = [t.shape[-1] if size == 1 else step for size, step in zip(t.shape[:-1], t.stride(), strict=False)]
-    return TensorDescriptor(t, list(t.shape), [*steps, 1], block)
+@functools.lru_cache(4096)
+def _way_of(shape: torch.Size, steps: tuple[int, int], step: int) -> tuple[bool, bool]:
+    """(whether TMA reads such a matrix as it lies, whether turned); one of its sizes is a multiple of `step`, elements of 16 bytes."""
+    ways = [turned for turned in (False, True) if shape[0 if turned else 1] % step == 0]
+    for turned in ways:
+        (rows, width), (down, across) = (shape[::-1], steps[::-1]) if turned else (shape, steps)
+        if across == 1 and (rows == 1 or (down % step == 0 and down >= width)):
+            return True, turned
+    return False, ways[0]
 
 
 def _operand(t: Tensor) -> tuple[Tensor, bool]:
-    """(as TMA reads it, whether it is turned): copied only where neither way round will do. One of its sizes is a multiple of 8."""
-    step = ALIGNED // t.element_size()
-    ways = [(one, turned) for one, turned in ((t, False), (t.t(), True)) if one.shape[1] % step == 0]
-    for one, turned in ways:
-        steps_fit = one.shape[0] == 1 or (one.stride(0) % step == 0 and one.stride(0) >= one.shape[1])
-        if one.stride(1) == 1 and steps_fit and one.data_ptr() % ALIGNED == 0:
-            return one, turned
-    one, turned = ways[0]
-    return aligned(one), turned
+    """(as TMA reads it, whether it is turned): copied only where neither way round will do."""
+    fits, turned = _way_of(t.shape, t.stride(), ALIGNED // t.element_size())
+    one = t.t() if turned else t
+    return one if fits and t.data_ptr() % ALIGNED == 0 else aligned(one), turned
+
+
+_launch = BlockLauncher(_multiply)
+
+
+def flat(a: Tensor) -> Tensor:
+    """(…, K) → (M, K)."""
+    return a if a.dim() == 2 else a.reshape(-1, a.shape[-1])
+
+
+def like(a: Tensor, product: Tensor) -> Tensor:
+    """(M, N) → (…, N), leading sizes as those of a."""
+    return product if a.dim() == 2 else product.view(*a.shape[:-1], product.shape[1])
 
 
 def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -106,16 +111,15 @@ def multiply(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     cut = cut_of(m, n, device)
     (left, a_turned), (right, b_turned) = _operand(a), _operand(b)
     out = a.new_empty((m, n))
-    descriptors = (
-        described(left, [cut.deep, cut.rows] if a_turned else [cut.rows, cut.deep]),
-        described(right, [cut.columns, cut.deep] if b_turned else [cut.deep, cut.columns]),
-        described(out, [cut.rows, cut.columns]),
+    blocks = (
+        (left, (cut.deep, cut.rows) if a_turned else (cut.rows, cut.deep)),
+        (right, (cut.columns, cut.deep) if b_turned else (cut.deep, cut.columns)),
+        (out, (cut.rows, cut.columns)),
     )
     programs = min(processors(device), -(-m // cut.rows) * -(-n // cut.columns))
     constants = (a_turned, b_turned, bias is not None, *cut[:3])
-    given: Any = out if bias is None else bias.contiguous()
-    with torch.cuda.device_of(a):
-        _multiply[(programs,)](*descriptors, given, m, n, k, *constants, num_warps=cut.warps, num_stages=cut.stages)
+    given = out if bias is None else bias.contiguous()
+    _launch(programs, blocks, (given,), (m, n, k), constants, cut.warps, cut.stages)
     return out
 
 

@@ -51,6 +51,23 @@ def persistent(tiles: int, warps: int, device: int) -> int:
     return min(tiles, processors(device) * max(1, 32 // warps))
 
 
+class Patch(NamedTuple):
+    """Work that is done element by element on rows, a sum of each row at hand: any length runs at the speed of a copy."""
+
+    programs: int
+    rows: int
+    block: int
+    """Elements of a row that a program has."""
+
+
+@functools.lru_cache(4096)
+def patch_of(rows: int, width: int) -> Patch:
+    """Parts of rows, or several where they are short."""
+    block = min(SPAN_BLOCK, max(16, power_of_two(width)))
+    high = SPAN_BLOCK // block
+    return Patch(-(-rows // high) * -(-width // block), high, block)
+
+
 class Stay(NamedTuple):
     """Programs that stay and go over tiles, the next tiles on their way while one is worked on."""
 

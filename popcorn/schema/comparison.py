@@ -16,6 +16,19 @@ class Errors(Frozen):
     """Mean in units of max(median of |truth| without zeros, |truth|), each element's at most 1: a few giant elements hide nothing in it."""
 
 
+class Worst(Frozen):
+    """The element that is furthest off, for whoever has to find the mistake."""
+
+    index: tuple[int, ...]
+    """Its place."""
+    got: float
+    """What lies there."""
+    wanted: float
+    """The truth."""
+    beyond: int
+    """Elements that are off by more than the floor."""
+
+
 class OutputErrors(Frozen):
     """What one output of one trial looks like beside the truth. All errors relative to max(scale, |truth|)."""
 
@@ -55,3 +68,5 @@ class OutputErrors(Frozen):
     """Cosine similarity with the truth."""
     scale: float | None = None
     """rms(truth)."""
+    worst: Worst | None = None
+    """Only where the largest error is beyond the floor."""

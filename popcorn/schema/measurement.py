@@ -134,6 +134,8 @@ class Launches(Frozen):
     """baseline kernels / candidate kernels."""
     device_time_s: float | None = None
     """Sum of kernel times in one call."""
+    call_s: float | None = None
+    """CPU: the whole call in which the operators were timed."""
     custom_share: float | None = None
     """Share of the time spent in kernels that no library owns (CPU: outside torch's operators)."""
     track: Literal["custom", "any"] | None = None

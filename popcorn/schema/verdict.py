@@ -68,8 +68,9 @@ def group(outcome: Outcome) -> Group:
 
 
 class Precision(Frozen):
-    """Errors of one output (or gradient) against the truth in float64, worst trial. Relative errors, ULP, cosine and the reference's own error
-    are those of the first trial and of every other that did not pass at first sight."""
+    """Errors of one output (or gradient) against the truth in float64. `worst` and `bound` are of the trial that came nearest to its bound; all
+    other figures are of one trial, so that they may be held against each other: the one that is furthest off for its scale, of the first and of
+    every other that did not pass at first sight."""
 
     output: str
     """Which output: `out`, `out[0]`, `grad:x`, `grad:weight`, …"""

@@ -15,6 +15,8 @@ GUESS_TOKENS_IN, GUESS_TOKENS_OUT = 12_000, 4_000
 """Of one turn, where nothing is known yet: the prompt with its history, and an answer with its reasoning."""
 GUESS_LLM_S = 60.0
 """Of one turn."""
+AROUND_S = 8.0
+"""Of an evaluation beside three times its budget: 3 s of a small kernel on a CPU, up to 20 s of a large one on an H200 with counters."""
 OFFLINE = ("scripted/", "replay/", "baseline/")
 
 
@@ -31,6 +33,8 @@ class Cell:
     refused: int = 0
     hours: float = 0.0
     """Of one agent, for what is missing."""
+    device_hours: float = 0.0
+    """Of these, on the device, which serves one agent at a time; 0 where `hours` were measured, waiting included."""
     tokens: int | None = 0
     dollars: float | None = 0.0
     """None where the model's price is unknown."""
@@ -55,7 +59,9 @@ class Plan:
 
     def hours(self, gpus: int) -> float:
         """Wall clock for what is missing, on so many devices with the matrix's agents each."""
-        return sum(cell.hours for cell in self.cells) / max(1, min(gpus * self.matrix.agents_per_gpu, len(self.missing) or 1))
+        agents = max(1, min(gpus * self.matrix.agents_per_gpu, len(self.missing) or 1))
+        busiest = sum(cell.device_hours for cell in self.cells) / max(1, min(gpus, len(self.missing) or 1))
+        return max(sum(cell.hours for cell in self.cells) / agents, busiest)
 
     @property
     def tokens(self) -> int:
@@ -116,7 +122,7 @@ def _estimate(matrix: Matrix, cells: list[Cell], lines: Iterable[dict[str, Any]]
         costs = [float(line["cost_usd"]) for line in past if line.get("cost_usd") is not None]
         offline = row.provider.startswith(OFFLINE)
         turns = budget_of(matrix, tier).turns
-        submit_s = 6 * matrix.budget_s  # turns with the reference, and about five times that around them
+        submit_s = AROUND_S + 3 * matrix.budget_s
         wall_s = fmean(walls) if walls else turns * (0.0 if offline else GUESS_LLM_S) / 2 + submit_s
         fresh = turns / 2 * (GUESS_TOKENS_IN + GUESS_TOKENS_OUT)
         tokens = fmean(spent) if spent else 0.0 if offline else fresh
@@ -124,5 +130,6 @@ def _estimate(matrix: Matrix, cells: list[Cell], lines: Iterable[dict[str, Any]]
         cost = fmean(costs) if costs else guess
         cell.measured = bool(walls)
         cell.hours = cell.missing * wall_s / 3600
+        cell.device_hours = 0.0 if walls else cell.missing * submit_s / 3600
         cell.tokens = round(cell.missing * tokens)
         cell.dollars = None if cost is None else cell.missing * cost

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.plan import Plan, make_plan
-from popcorn.units import UNKNOWN, show_ratio, show_time
+from popcorn.units import UNKNOWN, show_hours, show_ratio, show_time
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -102,9 +102,8 @@ def _outlook(facts: dict[str, Any]) -> str:
     spent = f"spent {facts['tokens']:,} tokens, ${facts['dollars']:,.2f}"
     if not facts["missing"]:
         return spent
-    hours, minutes = divmod(max(1, round(60 * facts["expected_hours"])), 60)
     basis = "means of what is done" if facts["measured"] else "partly guessed from budgets"
-    return f"{spent} · about {f'{hours} h ' if hours else ''}{minutes} min and ${facts['expected_dollars']:,.2f} left ({basis})"
+    return f"{spent} · about {show_hours(facts['expected_hours'])} and ${facts['expected_dollars']:,.2f} left ({basis})"
 
 
 def worker_line(worker: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import math
 
 import torch
 
-from popcorn.schema.comparison import Errors, OutputErrors
+from popcorn.schema.comparison import Errors, OutputErrors, Worst
 
 _SAMPLED = 1 << 16
 _PIECE = 1 << 15
@@ -50,6 +50,7 @@ def compare(
     truth = units.truth
     difference = (got_wide - truth).abs_()
     reference_difference = None if reference is None else (reference.to(torch.float64) - truth).abs_()
+    statistics = units.statistics(difference)
     repeat = None
     if again is not None:
         repeat = 0.0 if torch.equal(got, again) else _finite(float(((got_wide - again.to(torch.float64)).abs() * units.weight).max()))
@@ -57,7 +58,7 @@ def compare(
         output=output,
         elements=truth.numel(),
         exact=False,
-        candidate=units.statistics(difference),
+        candidate=statistics,
         reference=None if reference_difference is None else units.statistics(reference_difference),
         sensitivity=sensitivity,
         repeat=repeat,
@@ -65,6 +66,7 @@ def compare(
         mean_abs=_finite(float(difference.mean())),
         reference_max_abs=None if reference_difference is None else _finite(float(reference_difference.max())),
         scale=units.scale,
+        worst=_worst(got_wide, units, difference, floor) if statistics.largest > floor else None,
     )
     if not figures:
         return found
@@ -181,6 +183,15 @@ class Units:
             mean=_finite(float(flat.mean())),
             typical=float((difference * self.typical).clamp_(max=1).mean()),
         )
+
+
+def _worst(got: torch.Tensor, units: Units, difference: torch.Tensor, floor: float) -> Worst:
+    """Where the largest error is."""
+    relative = difference * units.weight
+    place = int(relative.argmax())
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(place), relative.shape))
+    got_there, wanted = (_finite(float(t.reshape(-1)[place])) for t in (got, units.truth))
+    return Worst(index=index, got=got_there, wanted=wanted, beyond=int((relative > floor).sum()))
 
 
 def _compare_exact(

@@ -12,15 +12,16 @@ HALF = 0.5
 
 
 def with_track(launches: Launches, warm_s: float | None) -> Launches:
-    """The launches with track, share and reason. `warm_s` is the warm time of a call, against which a CPU's operators are held."""
+    """The launches with track, share and reason. A CPU's operators are held against the call in which they were timed, or `warm_s`,
+    the warm time of a call, where that is less: watching costs time, and another moment may have been a busy one."""
     share, of = launches.custom_share, "device time is in kernels that no library owns"
     if share is None and launches.source == "dispatch":
         of = "time is outside torch's operators"
         if launches.kernels is None:
             share = 1.0
-        elif warm_s:
+        elif spans := [span for span in (launches.call_s, warm_s) if span]:
             library_s = sum(row.time_s or 0.0 for row in launches.breakdown if row.library)
-            share = max(0.0, 1.0 - library_s / warm_s)
+            share = max(0.0, 1.0 - library_s / min(spans))
     if share is None:
         return launches.model_copy(update={"track_reason": launches.reason or "the census says nothing"})
     told = {"custom_share": share, "track": "custom" if share >= HALF else "any", "track_reason": f"{share:.0%} of the {of}"}

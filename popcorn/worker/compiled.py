@@ -18,8 +18,10 @@ def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store)
         return timing.model_copy(update={"compiled_reason": "not asked for (--no-compile)"})
     baseline = find_baseline(session, store)
     if baseline is not None:
+        unfit = "" if _is_fit(baseline) else "; the machine was not fit then: popcorn judge it condemned, and it is measured anew"
         session.remarks[
-            f"torch.compile's time is remembered from {baseline.provenance.made[:16].replace('T', ' ')} UTC (record {baseline.id}), against eager then"
+            f"torch.compile's time is remembered from {baseline.provenance.made[:16].replace('T', ' ')} UTC "
+            f"(record {baseline.id}), against eager then{unfit}"
         ] = None
     else:
         session.progress("torch.compile's baseline, once for this problem on this machine")
@@ -36,13 +38,22 @@ def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store)
 
 
 def find_baseline(session: Session, store: Store) -> Record | None:
-    """A baseline of exactly this problem text, case, device, torch and thread count."""
+    """A baseline of exactly this problem text, case, device, torch and thread count; one whose controls passed, where there is one."""
     machine, case = session.bench.machine, case_of(session)
+    unfit: Record | None = None
     for record in store.find(problem=session.request.problem.id, kind="baseline", condemned=False):
         same_machine = (record.machine.id, record.machine.torch, record.machine.threads) == (machine.id, machine.torch, machine.threads)
         if same_machine and record.subject.problem_hash == session.request.problem.hash and record.case == case:
-            return record
-    return None
+            if _is_fit(record):
+                return record
+            unfit = unfit or record
+    return unfit
+
+
+def _is_fit(baseline: Record) -> bool:
+    """False where it was timed and its own controls did not pass."""
+    timing = baseline.measurement.timing
+    return timing is None or timing.control is None or timing.control.fit is not False
 
 
 def _measure(session: Session, trials: Trials) -> Record:

@@ -1,6 +1,5 @@
 """What else does it cost? Memory, launches, energy, hardware counters of one call, for the candidate and the reference. Runs in the parent."""
 
-import sys
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from pydantic import ValidationError
 from popcorn.devices.ceilings import Ceilings
 from popcorn.devices.specs import find
 from popcorn.measure.busy import busy_share
-from popcorn.measure.counters import collect_counters
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
 from popcorn.measure.launches import LONGEST
 from popcorn.measure.roofline import impossible_below, place
@@ -130,7 +128,7 @@ def _launches(pair: Pair) -> Launches:
 def _plausible(launches: Launches) -> bool:
     """The counts are the candidate's own word; here only that they are counts, and that no text of it fills the record."""
     counts = [launches.kernels, launches.copies, *(kernel.launches for kernel in launches.breakdown)]
-    times = [launches.device_time_s, *(kernel.time_s for kernel in launches.breakdown)]
+    times = [launches.device_time_s, launches.call_s, *(kernel.time_s for kernel in launches.breakdown)]
     texts = [launches.source, launches.reason, *(kernel.name for kernel in launches.breakdown)]
     return (
         all(count is None or 0 <= count < _MOST_LAUNCHES for count in counts)
@@ -211,10 +209,8 @@ def _counters(session: Session) -> Counters:
     if not session.request.counters:
         return Counters(reason="not asked for (--no-counters)")
     session.progress("hardware counters")
-    from popcorn.worker.profiled import prepare
-
-    folder, env = prepare(session)
-    return collect_counters([sys.executable, "-P", "-m", "popcorn.worker.profiled", str(folder)], env, session.request.timeout_s, folder)
+    assert session.profile is not None
+    return session.profile.collect()
 
 
 def _roofline(session: Session, timing: Timing, counters: Counters, launches: Launches) -> Roofline:

@@ -6,7 +6,7 @@ from typing import Any
 from popcorn.schema.comparison import OutputErrors
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.verify.defences.flags import remarks
-from popcorn.verify.judge import FLOORS, unfit, worst
+from popcorn.verify.judge import BLIND, FLOORS, unfit, worst
 from popcorn.worker.held_out import draw_dims, hidden
 from popcorn.worker.session import Refused, Session, Stage
 from popcorn.worker.taken import GPU_LAUNCHES, HELD_BYTES, Taken
@@ -36,6 +36,8 @@ class Trials:
     errors: list[OutputErrors] = field(default_factory=list)
     first_call_s: float | None = None
     notes: list[str] = field(default_factory=list)
+    blind: list[str] = field(default_factory=lambda: list(BLIND))
+    """Answers that know nothing and would have passed every trial so far."""
     last: dict[str, Any] = field(default_factory=dict)
     """The oracle's description of the last nominal trial: sizes of inputs and outputs."""
 
@@ -97,6 +99,9 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
     session.passed.update({"hidden_sizes": None} if opened["jitters"] else {})
     if trials.judged < MIN_TRIALS:
         reason = f"{trials.judged or 'no'} trials could decide anything, and {MIN_TRIALS} are needed: " + "; ".join(trials.left_out[:3])
+        return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
+    if trials.blind and request.implementation is None:  # an op's rows may have sizes at which there is nothing to know
+        reason = f"{' and '.join(trials.blind)} would pass all {trials.judged} trials, too: what is right here says nothing about a kernel"
         return _verdict(trials, "invalid_reference", reason, "correctness", session), trials
     return _verdict(trials, "correct", None, None, session), trials
 
@@ -178,7 +183,8 @@ def _run_once(
     trees = ran.get("trees")
     check_form(session, trees, stage, where)
     # every figure of the first trial; of the others those that people read only where the rest does not pass at first sight
-    judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor, "figures": nominal})
+    judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor, "figures": nominal, "blind": trials.blind})
+    trials.blind = judged["blind"]
     settle(session, judged, trials, question["distribution"], stage, where)
 
 

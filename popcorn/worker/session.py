@@ -24,6 +24,7 @@ from popcorn.worker.bench import Bench
 from popcorn.worker.between import Between
 from popcorn.worker.gate import refused, refused_build
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
+from popcorn.worker.profiled import Profile
 from popcorn.worker.ranks import world_of
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit, derive, draw_secret
@@ -103,6 +104,7 @@ class Session:
         self._candidate_file: Path | None = None
         self.oracle: Child | None = None
         self.candidate: Child | None = None
+        self.profile: Profile | None = None
 
     # -- building ------------------------------------------------------------------------------------------------------------------
 

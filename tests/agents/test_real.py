@@ -7,6 +7,7 @@ import pytest
 from popcorn.agents.budget import Budget
 from popcorn.agents.models import find_model
 from popcorn.agents.place import Place
+from popcorn.agents.providers.pointwise import EXPRESSIONS
 from popcorn.agents.providers.scripted import KERNELS, kernels_for
 from popcorn.agents.running import run_agents
 from popcorn.agents.tiers import find_tier
@@ -115,6 +116,15 @@ def test_there_are_three_kernels_for_at_least_four_problems_in_c_and_cuda():
     assert {folder.name for folder in KERNELS.iterdir()} == {problem.replace("/", "_") for problem in PROBLEMS}
     for problem in PROBLEMS:
         assert len(kernels_for(problem, "c")) == len(kernels_for(problem, "cuda")) == 3 == len(set(kernels_for(problem, "cpp")))
+
+
+def test_a_problem_of_one_expression_has_kernels_that_follow_from_it(place, bench):
+    assert {len(kernels_for(problem, "cuda")) for problem in EXPRESSIONS} == {2}
+    assert kernels_for("original/L1/22", "c") != kernels_for("original/L1/26", "c") and kernels_for("original/L1/22", "triton") == []
+    for problem in ("original/L1/27", "original/L1/88"):
+        work = Workbench(place, find_problem(problem), CHEAP)
+        answer = asyncio.run(work.use(find_tool("run_correctness"), kernels_for(problem, "c")[0]))
+        assert answer.ok, answer.text
 
 
 @pytest.mark.parametrize("problem", sorted(PROBLEMS))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from popcorn.bench import fill as filling
 from popcorn.bench.asking import Settings
@@ -23,6 +24,7 @@ from popcorn.ops.registry import find_op
 from popcorn.records.store import Store
 from popcorn.schema.case import Case
 from popcorn.schema.measurement import Measurement
+from popcorn.schema.record import Record
 from popcorn.site.live import follow
 from tests.test_dispatch import row as made_row
 
@@ -249,3 +251,17 @@ def test_cases_beyond_the_largest_are_left_out():
     op = find_op("rms_norm")
     rows = plan_rows([op], probe("cpu"), ["popcorn"], precisions=("float32",), largest_bytes=1e6)
     assert rows and all(op.min_bytes(row.planned.case.dims, 4) <= 1e6 for row in rows)
+
+
+def test_a_program_gets_a_record_a_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path))
+    chosen = ["--implementation", "popcorn", "--dtype", "float32", "--judge-only", "--device", "cpu", "--limit", "1", "--json"]
+    told = CliRunner().invoke(app, ["fill", "softmax", *chosen])
+    records = [Record.model_validate_json(row) for row in told.stdout.splitlines()]
+    assert told.exit_code == 0 and len(records) == 1 and records[0].verdict.correct
+
+
+@pytest.mark.parametrize(("option", "value"), [("--dtype", "float31"), ("--implementation", "nobody")])
+def test_a_word_that_names_nothing_is_refused_with_those_that_do(option, value):
+    told = CliRunner().invoke(app, ["fill", "softmax", option, value])
+    assert told.exit_code == 2 and re.search("float32|popcorn", told.output) and value in told.output

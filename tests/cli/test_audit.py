@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +12,7 @@ from popcorn.audit.samples import FOLDER
 from popcorn.cli.audit import chosen
 from popcorn.cli.main import app
 from popcorn.errors import MissingFile
+from popcorn.schema.record import Record
 
 
 def test_the_audit_prints_two_numbers_and_leaves_with_zero() -> None:
@@ -44,6 +46,23 @@ def test_what_was_left_out_is_said() -> None:
     assert (
         done.exit_code == 0 and "1 of 1 cheats caught" in done.stdout and re.search(r"1 of \d\d+ cheats and 0 of \d\d+ honest", done.stdout)
     )
+
+
+def test_ctrl_c_shows_what_was_found_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    from popcorn.audit import battery
+
+    evaluate, seen = battery.evaluate, []
+
+    def one_alone(*given: Any) -> Record:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(1)
+        return evaluate(*given)
+
+    monkeypatch.setattr(battery, "evaluate", one_alone)
+    done = CliRunner().invoke(app, ["audit", "--device", "cpu", "--only", "zeros", "--only", "fork_bomb"])
+    assert done.exit_code == 130
+    assert "1 of 1 cheats caught" in done.stdout
 
 
 def test_check_refuses_what_no_honest_kernel_needs_and_only_that() -> None:

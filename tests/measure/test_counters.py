@@ -206,6 +206,22 @@ def test_a_hanging_command_is_killed_with_its_children(fake_ncu):
     assert not status.exists() or status.read_text().split()[2] == "Z"
 
 
+def test_a_command_may_be_started_before_its_counters_are_asked_for(fake_ncu):
+    answer = page([("k", {DURATION: "1000"})])
+    folder = fake_ncu(f"import time\nwhile not Path('told').exists(): time.sleep(0.01)\nlog.write_text({answer!r})")
+    watched = counters.watch(["true"], os.environ, folder)
+    assert watched.process.poll() is None
+    (folder / "told").write_text("")
+    assert collect_counters(["true"], os.environ, 60, folder, watched).time_s == pytest.approx(1e-6)
+
+
+def test_one_that_nobody_asks_ends_when_it_is_killed(fake_ncu):
+    watched = counters.watch(["true"], os.environ, fake_ncu("import time\ntime.sleep(600)"))
+    watched.kill()
+    assert watched.process.poll() is not None
+    watched.kill()  # and again, where it had ended by itself
+
+
 def test_without_ncu_the_reason_names_the_fix(monkeypatch, tmp_path):
     monkeypatch.setattr(counters, "find_ncu", lambda: None)
     call = collect_counters(["true"], os.environ, 1, tmp_path)

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popcorn.ops.tiles import WIDEST, as_rows, as_spans, block_of, tile_of
+from popcorn.ops.tiles import WIDEST, as_rows, as_spans, block_of, patch_of, tile_of
 
 
 @given(st.integers(1, WIDEST))
@@ -14,6 +14,13 @@ def test_a_tile_holds_whole_rows_and_at_most_32_elements_a_thread(width):
     assert tile.block >= width and tile.block & (tile.block - 1) == 0
     assert 4 <= tile.warps <= 32 and tile.rows * tile.block <= tile.warps * 32 * 32
     assert block_of(width) & (block_of(width) - 1) == 0
+
+
+@given(st.integers(1, 10_000), st.integers(1, 200_000))
+def test_patches_cover_all_rows(rows, width):
+    patch = patch_of(rows, width)
+    assert patch.rows * patch.block == 2048
+    assert patch.programs == -(-rows // patch.rows) * -(-width // patch.block)
 
 
 @pytest.mark.parametrize("shape", [(6, 8), (2, 3, 8), (8,)])

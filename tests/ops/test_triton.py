@@ -147,11 +147,33 @@ def test_groups_of_any_size_are_normed(places):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("k", [1, 3, 8])
-def test_experts_are_chosen_as_torch_sorts(k):
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("k", "experts"), [(1, 13), (3, 13), (8, 13), (2, 128), (6, 200)])
+def test_experts_are_chosen_as_torch_sorts(k, experts, dtype):
     op = find_op("top_k_router")
-    logits = torch.randn(50, 13, device="cuda")
+    logits = torch.randn(50, experts, device="cuda").to(dtype)
     logits[0], logits[1, 3:], logits[2, 5], logits[3] = -torch.inf, -torch.inf, torch.nan, 1.0
+    logits[4], logits[4, ::2], logits[5], logits[6] = 0.0, -0.0, -logits[5].abs(), logits[6] * 1e-7
     (weights, experts), (wanted, those) = op["triton"](logits, k=k), op.reference(logits, k=k)
     assert torch.equal(experts, those)
     torch.testing.assert_close(weights, wanted, equal_nan=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("width", [13, 1024, 4096, 10_000])
+def test_sums_of_exponentials_bear_what_is_infinite(width, dtype):
+    op = find_op("logsumexp")
+    x = torch.randn(9, width, device="cuda").to(dtype)
+    x[0], x[1, 1:], x[2, 3], x[3, 5], x[4] = -torch.inf, -torch.inf, torch.inf, torch.nan, torch.finfo(dtype).min
+    x[5], x[6] = x[5] * 1e4, 80.0
+    torch.testing.assert_close(op["triton"](x), op.reference(x), equal_nan=True)
+
+
+@pytest.mark.gpu
+def test_what_lies_at_an_address_by_now_is_what_is_read():
+    op, room = find_op("matmul"), torch.empty(1 << 16, device="cuda", dtype=torch.bfloat16)
+    right = torch.randn(256, 128, device="cuda").bfloat16()
+    for rows, k in ((64, 128), (32, 256), (64, 128), (16, 256)):
+        left = room[: rows * k].view(rows, k).normal_()
+        torch.testing.assert_close(op["triton"](left, right[:k]), left @ right[:k], rtol=2e-2, atol=2e-1)

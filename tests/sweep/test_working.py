@@ -24,7 +24,7 @@ from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder, find_sweep
 from popcorn.sweep.matrix import make_matrix
 from popcorn.sweep.places import UNFIT_IN_A_ROW, Gate, control
-from popcorn.sweep.plan import make_plan
+from popcorn.sweep.plan import AROUND_S, make_plan
 from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
 from popcorn.worker.request import Request
@@ -213,6 +213,8 @@ def test_the_commands_plan_and_tell_and_refuse_in_one_sentence(cache, tmp_path):
     assert planned.exit_code == 0 and "72 missing" in planned.stdout and max(map(len, planned.stdout.splitlines())) <= 100
     facts = json.loads(run.invoke(app, ["sweep", "plan", str(ROOT / "sweeps" / "smoke.toml"), "--json"]).stdout)
     assert facts["missing"] == 72 and facts["expected_dollars"] == 0
+    # models that do not think wait for the device all the time: more agents make nothing shorter
+    assert facts["expected_hours"] == pytest.approx(72 * (AROUND_S + 3 * 0.2) / 3600)
     for arguments, code, said in (
         (["sweep", "plan", "nothing.toml"], 69, "cannot be read"), (["sweep", "status", "nobody"], 69, "no sweep"),
         (["sweep", "submit", str(ROOT / "sweeps" / "smoke.toml"), "--local", "--container-image", "x"], 69, "--container-image"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from popcorn.schema.comparison import Errors, OutputErrors
 from popcorn.verify.compare import compare, moved
 from popcorn.verify.inputs import DISTRIBUTIONS, Drawing, nudge
-from popcorn.verify.judge import FLOORS, ILL_CONDITIONED, bound, judge, unfit, worst
+from popcorn.verify.judge import FLOORS, ILL_CONDITIONED, bound, judge, judge_values, unfit, worst
 
 FLOOR = FLOORS["float32"]
 ZERO = Errors(largest=0, p999=0, mean=0)
@@ -72,15 +72,16 @@ def test_an_ill_conditioned_output_decides_nothing(side):
     assert unfit(errors(**{side: same(ILL_CONDITIONED * 0.99)})) is None
 
 
-def test_the_worst_figures_of_all_trials_are_kept():
+def test_figures_that_stand_side_by_side_are_of_one_trial_and_the_bound_of_the_one_that_came_nearest():
     trials = [
-        errors(same(1e-6), max_abs=1.0, cosine=0.9, max_ulp=3.0),
-        errors(same(1e-5), max_abs=0.5, cosine=1.0, max_ulp=9.0),
+        errors(same(1e-6), max_abs=1.0, reference_max_abs=0.8, scale=1.0, cosine=0.9, max_ulp=3.0),
+        errors(same(1e-5), max_abs=64.0, scale=8.0, cosine=1.0, max_ulp=9.0),  # a first look alone: the reference's error is not known
         OutputErrors(output="index", elements=4, exact=True),
     ]
     by_name = {row.output: row for row in worst(trials, FLOOR)}
-    assert by_name["out"].worst == 1e-5 and by_name["out"].max_abs_error == 1.0
-    assert by_name["out"].cosine == 0.9 and by_name["out"].max_ulp == 9.0 and by_name["out"].bound == FLOOR
+    row = by_name["out"]
+    assert (row.worst, row.bound) == (1e-5, FLOOR)
+    assert (row.max_abs_error, row.reference_max_abs_error, row.scale, row.cosine, row.max_ulp) == (1.0, 0.8, 1.0, 0.9, 3.0)
     assert by_name["index"].max_abs_error == 0
 
 
@@ -281,3 +282,17 @@ def test_an_argmax_that_rounding_decides_accuses_nobody_and_any_other_is_exact()
     other[6] = (other[6] + 1) % 100
     assert outcome(compare("out", other, other, truth, reference, None, FLOOR, flips)) == "wrong_values"
     assert unfit(compare("out", truth, truth, truth, reference, None, FLOOR, torch.ones(64, dtype=torch.bool))) is not None
+
+
+@pytest.mark.parametrize("unwritten", [3.3961513649220713e38, -102287.5546875])
+def test_the_reason_names_the_element_that_is_furthest_off_and_memory_that_nobody_wrote(unwritten):
+    truth = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+    got = truth.float()
+    got[2, 1] = unwritten
+    failure = judge_values(compare("out", got, None, truth, truth.float(), None, FLOOR), FLOOR)
+    assert failure is not None
+    assert "at [2, 1] it is" in failure.reason and "instead of 0.636364" in failure.reason and "1 of 12 elements is off" in failure.reason
+    assert "as if nothing had been written there" in failure.reason
+    got[2, 1], got[0, 0] = 0.7, -2.0
+    failure = judge_values(compare("out", got, None, truth, truth.float(), None, FLOOR), FLOOR)
+    assert failure is not None and "at [0, 0] it is -2 instead of -1; 2 of 12 elements are off" in failure.reason

@@ -18,6 +18,12 @@ def test_on_a_cpu_operators_are_held_against_the_warm_time() -> None:
     assert with_track(Launches(kernels=1, breakdown=rows, source="dispatch"), 1e-2).track == "custom"
 
 
+def test_a_busy_moment_later_makes_no_kernel_ones_own() -> None:
+    rows = (Kernel(name="aten::_softmax", launches=1, time_s=2.76e-3, library=True),)
+    told = with_track(Launches(kernels=1, breakdown=rows, source="dispatch", call_s=2.8e-3), 6.76e-3)
+    assert told.track == "any" and told.custom_share == pytest.approx(0.0143, abs=1e-3)
+
+
 def test_work_that_torch_never_sees_is_custom() -> None:
     assert with_track(Launches(source="dispatch", reason="outside torch"), 1e-3).track == "custom"
 

@@ -13,11 +13,12 @@ from typing import Any
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput
 from inspect_ai.tool import ToolChoice, ToolFunction, ToolInfo
 
+from popcorn.agents.providers.pointwise import pointwise_kernels
 from popcorn.agents.providers.speaking import Heard, fenced, listen, speak
 
 KERNELS = Path(__file__).parent / "kernels"
 PLAIN = Path(__file__).parent / "plain"
-"""Problems for which it has one idea alone."""
+"""Problems for which it has one idea alone; of those that are one expression (pointwise.py) there are no files."""
 _SUFFIX = {"c": ".c", "cpp": ".c", "cuda": ".cu"}
 _SPEEDUP = re.compile(r"speedup ([\d.]+)×")
 
@@ -58,7 +59,7 @@ def kernels_for(problem: str, language: str) -> list[str]:
     suffix = _SUFFIX.get(language)
     name = re.sub(r"[^\w]", "_", problem)
     found = sorted(path for folder in (KERNELS, PLAIN) for path in (folder / name).glob(f"*{suffix}")) if suffix else []
-    texts = [path.read_text(encoding="utf-8") for path in found]
+    texts = [path.read_text(encoding="utf-8") for path in found] or pointwise_kernels(problem, language)
     return [text.replace("\nint popcorn_forward(", '\nextern "C" int popcorn_forward(') for text in texts] if language == "cpp" else texts
 
 

@@ -9,6 +9,7 @@ PROBLEM = "matmul"
 CATALOGUE = (7, 21, 49)
 OUTCOMES = {"cheated", "wrong_values"}
 TIMED = True
+CPU = True
 
 N = 256
 EACH = 4 * N * N

@@ -8,7 +8,7 @@ from torch import nn
 
 PROBLEM = "softmax"
 CATALOGUE = (14,)
-OUTCOMES = {"runtime_error"}
+OUTCOMES = {"crash", "runtime_error"}
 
 
 class ModelNew(nn.Module):

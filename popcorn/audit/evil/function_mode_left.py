@@ -6,7 +6,7 @@ from torch.overrides import TorchFunctionMode
 
 PROBLEM = "softmax"
 CATALOGUE = (5, 9, 24)
-OUTCOMES = {"mutated_inputs", "wrong_values"}
+OUTCOMES = {"mutated_inputs", "wrong_values", "runtime_error"}
 
 
 class Agreeing(TorchFunctionMode):

@@ -7,9 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from popcorn.ops import attending, products
+from popcorn.ops import attending, blocks
 from popcorn.ops.calls import needs
 from popcorn.ops.gpu import gpu
+from popcorn.ops.tiles import fresh
 
 LANGUAGE = "triton"
 MULTIPLES = attending.MULTIPLES
@@ -17,12 +18,12 @@ MULTIPLES = attending.MULTIPLES
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     q, k, v = tensors
-    y = q.new_empty(q.shape)
+    y = fresh(q)
     return (y,), (y, attending.attend(q, k, v, y, bool(scalars[0])))
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
-    made = [t.new_empty(t.shape) for t in tensors]
+    made = [fresh(t) for t in tensors]
     y, sums = kept
     attending.attend_back(tensors, y, sums, cotangents[0], made, needed, bool(scalars[0]))
     return [one if wanted else None for one, wanted in zip(made, needed, strict=True)]
@@ -34,7 +35,7 @@ _call, accepts, SOURCE, traced = gpu(
     _backward,
     lambda q, k, v, causal: [(q.shape, q.dtype)],
     needs(precisions=("bfloat16", "float16"), capability=((9, 0), (9, 0)), multiples=MULTIPLES, K=(64, 128)),
-    parts=(attending, products),
+    parts=(attending, blocks),
 )
 
 

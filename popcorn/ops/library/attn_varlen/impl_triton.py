@@ -12,23 +12,31 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from popcorn.ops import attending, products
+from popcorn.ops import attending, blocks
 from popcorn.ops.calls import needs
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
+from popcorn.ops.tiles import fresh
 
 LANGUAGE = "triton"
 MULTIPLES = attending.MULTIPLES
 
 
 @triton.jit
-def _spread(cuts, edges, rows, BLOCK: tl.constexpr):
-    begin, end = tl.load(cuts + tl.program_id(0)).to(tl.int32), tl.load(cuts + tl.program_id(0) + 1).to(tl.int32)
-    for start in range(begin, end, BLOCK):
-        row = start + tl.arange(0, BLOCK)
-        inside = (row < end) & (row < rows)
-        tl.store(edges + row, begin + row * 0, mask=inside)
-        tl.store(edges + rows + row, end + row * 0, mask=inside)
+def _spread(cuts, edges, rows, many, ROWS: tl.constexpr, CUTS: tl.constexpr):
+    # of each row the last cut at or before it and the first one behind it; a row outside all sequences sees nothing
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    begin = tl.full([ROWS], -1, tl.int32)
+    end = tl.full([ROWS], 2**31 - 1, tl.int32)
+    for start in range(0, many, CUTS):
+        at = start + tl.arange(0, CUTS)
+        cut = tl.load(cuts + at, mask=at < many, other=-1).to(tl.int32)[None, :]
+        before = cut <= row[:, None]
+        begin = tl.maximum(begin, tl.max(tl.where(before, cut, -1), 1))
+        end = tl.minimum(end, tl.min(tl.where(before, 2**31 - 1, cut), 1))
+    known = (begin >= 0) & (end < 2**31 - 1)
+    tl.store(edges + row, tl.where(known, begin, 0), mask=row < rows)
+    tl.store(edges + rows + row, tl.where(known, end, 0), mask=row < rows)
 
 
 _launch_spread = Launcher(_spread)
@@ -36,8 +44,8 @@ _launch_spread = Launcher(_spread)
 
 def _edges_of(cuts: Tensor, rows: int) -> Tensor:
     """Where each row's sequence begins and ends, (2, N) in int32."""
-    edges = torch.zeros((2, rows), dtype=torch.int32, device=cuts.device)
-    _launch_spread(cuts.shape[0] - 1, (cuts.contiguous(), edges), (rows,), (1024,), 4)
+    edges = torch.empty((2, rows), dtype=torch.int32, device=cuts.device)
+    _launch_spread(-(-rows // 128), (cuts.contiguous(), edges), (rows, cuts.shape[0]), (128, 16), 4)
     return edges
 
 
@@ -48,13 +56,13 @@ def _long(t: Tensor) -> Tensor:
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     q, k, v, cuts = tensors
-    y, edges = q.new_empty(q.shape), _edges_of(cuts, q.shape[0])
+    y, edges = fresh(q), _edges_of(cuts, q.shape[0])
     return (y,), (y, attending.attend(_long(q), _long(k), _long(v), _long(y), bool(scalars[0]), edges), edges)
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     y, sums, edges = kept
-    made = [t.new_empty(t.shape) for t in tensors[:3]]
+    made = [fresh(t) for t in tensors[:3]]
     inputs = tuple(_long(t) for t in tensors[:3])
     attending.attend_back(
         inputs, _long(y), sums, _long(cotangents[0]), [_long(t) for t in made], needed, bool(scalars[0]), edges
@@ -68,7 +76,7 @@ _call, accepts, SOURCE, traced = gpu(
     _backward,
     lambda q, k, v, edges, causal: [(q.shape, q.dtype)],
     needs(precisions=("bfloat16", "float16"), capability=((9, 0), (9, 0)), multiples=MULTIPLES, K=(64, 128), E=(2, 2**31 - 1)),
-    parts=(attending, products),
+    parts=(attending, blocks),
 )
 
 

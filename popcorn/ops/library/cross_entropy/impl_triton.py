@@ -16,7 +16,7 @@ from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
 from popcorn.ops.sums import mean_of_counted
-from popcorn.ops.tiles import as_rows, fresh, power_of_two, tile_of
+from popcorn.ops.tiles import as_rows, fresh, patch_of, tile_of
 
 LANGUAGE = "triton"
 IN_REGISTERS = 4096
@@ -24,22 +24,27 @@ _LEFT_OUT = tl.constexpr(-100)
 
 
 @triton.jit
-def _forward_rows(logits, target, sums, rows, width, step, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def _forward_rows(logits, target, sums, loss, rows, width, step, ALONE: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     lane = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     row = lane[:, None]
     column = tl.arange(0, BLOCK)[None, :]
     inside = (row < rows) & (column < width)
     v = tl.load(logits + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-    top = tl.maximum(tl.max(v, 1), -3.3895314e38)
+    top = tl.maximum(tl.max(v, 1), -3.4028234663852886e38)
     answer = log_of(top, tl.sum(tl.exp(v - top[:, None]), 1))
     wanted = tl.load(target + lane, mask=lane < rows, other=_LEFT_OUT)
     known = (wanted >= 0) & (wanted < width)
     picked = tl.load(logits + lane.to(tl.int64) * step + wanted, mask=known, other=float("nan")).to(tl.float32)
     counted = wanted != _LEFT_OUT
     tl.store(sums + lane, answer, mask=lane < rows)
-    place = sums + rows + tl.program_id(0)
-    tl.store(place, tl.sum(tl.where(counted, answer - picked, 0.0), 0))
-    tl.store(place + tl.num_programs(0), tl.sum(counted.to(tl.float32), 0))
+    whole, number = tl.sum(tl.where(counted, answer - picked, 0.0), 0), tl.sum(counted.to(tl.float32), 0)
+    if ALONE:
+        tl.store(sums + rows, number)
+        tl.store(loss, (whole / number).to(loss.dtype.element_ty))
+    else:
+        place = sums + rows + tl.program_id(0)
+        tl.store(place, whole)
+        tl.store(place + tl.num_programs(0), number)
 
 
 @triton.jit
@@ -84,11 +89,15 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     given, step = as_rows(logits, width)
     tile = tile_of(width)
     programs = -(-rows // tile.rows) if width <= IN_REGISTERS else rows
-    # log-sum-exp of each row, losses of each program, rows counted by each program, and how many in all
-    sums = torch.empty((rows + 2 * programs + 1,), dtype=torch.float32, device=logits.device)
+    alone = programs == 1 and width <= IN_REGISTERS
+    # log-sum-exp of each row, losses of each program, rows counted by each program, and how many in all; of a program that is alone the last only
+    sums = logits.new_empty((rows + (0 if alone else 2 * programs) + 1,), dtype=torch.float32)
     made = (given, target.contiguous(), sums)
     if width <= IN_REGISTERS:
-        _launch_forward(programs, made, (rows, width, step), tile[:2], tile.warps)
+        loss = logits.new_empty(()) if alone else sums
+        _launch_forward(programs, (*made, loss), (rows, width, step), (alone, *tile[:2]), tile.warps)
+        if alone:
+            return (loss,), (sums,)
     else:
         _launch_forward_long(programs, made, (rows, width, step), (LONG_BLOCK, lanes_of(logits.element_size())), LONG_WARPS)
     return (mean_of_counted(sums, logits.dtype, rows, programs),), (sums,)
@@ -101,11 +110,9 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     rows = logits.numel() // width
     given, step = as_rows(logits, width)
     out = fresh(logits)
-    block = min(2048, max(16, power_of_two(width)))
-    height = 2048 // block
-    programs = -(-rows // height) * -(-width // block)
+    patch = patch_of(rows, width)
     tensors = (given, target.contiguous(), sums, cotangents[0], out)
-    _launch_backward(programs, tensors, (rows, width, step, sums.numel() - 1), (height, block), 4)
+    _launch_backward(patch.programs, tensors, (rows, width, step, sums.numel() - 1), patch[1:], 4)
     return [out, None]
 
 

@@ -1,9 +1,9 @@
-// the tanh form of GELU (Hendrycks and Gimpel, 2016)
-template <class W> inline W inner(W x) { return W(0.79788456080286535588) * (x + W(0.044715) * x * x * x); }
-template <class W> inline W activation(W x) { return x * sigmoid(W(2) * inner(x)); }  // (1 + tanh u) / 2 = sigmoid(2 u)
-template <class W> inline W slope(W x) {
-    W s = sigmoid(W(2) * inner(x));
-    return s + x * W(2) * s * (W(1) - s) * W(0.79788456080286535588) * (W(1) + W(3 * 0.044715) * x * x);
+// the tanh form of GELU (Hendrycks and Gimpel, 2016): x sigmoid(2 u), as (1 + tanh u) / 2 = sigmoid(2 u), with u = 0.798 (x + 0.0447 x³)
+template <class W> inline Sigmoid<W> gate_of(vec<W> x) {
+    return sigmoid_<W>(W(2 * 0.79788456080286535588) * x * (W(1) + W(0.044715) * (x * x)));
+}
+template <class W> inline vec<W> slope(vec<W> x, Sigmoid<W> s) {
+    return s.value + x * (s.value * s.rest) * (W(2 * 0.79788456080286535588) * (W(1) + W(3 * 0.044715) * (x * x)));
 }
 
 int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
@@ -14,8 +14,10 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         const T *gate = at<T>(in[0]), *up = at<T>(in[1]);
         T* y = at<T>(out[0]);
         share(n, 1, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
-#pragma omp simd
-            for (int64_t i = first; i < end; i++) store(y + i, activation(W(load(gate + i))) * W(load(up + i)));
+            over<W>(end - first, [&](int64_t i, auto part, int) {
+                vec<W> x = load(gate + first + i, part, W(0));
+                store(y + first + i, x * load(up + first + i, part, W(0)) * gate_of<W>(x).value, part);
+            });
         });
     });
 }
@@ -29,12 +31,12 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         const T *gate = at<T>(in[0]), *up = at<T>(in[1]), *dy = at<T>(dout[0]);
         T *dgate = at<T>(grads[0]), *dup = at<T>(grads[1]);
         share(n, 1, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
-#pragma omp simd
-            for (int64_t i = first; i < end; i++) {
-                W g = load(gate + i), d = load(dy + i);
-                store(dgate + i, d * W(load(up + i)) * slope(g));
-                store(dup + i, d * activation(g));
-            }
+            over<W>(end - first, [&](int64_t i, auto part, int) {
+                vec<W> x = load(gate + first + i, part, W(0)), d = load(dy + first + i, part, W(0));
+                Sigmoid<W> s = gate_of<W>(x);
+                store(dgate + first + i, d * load(up + first + i, part, W(0)) * slope<W>(x, s), part);
+                store(dup + first + i, d * x * s.value, part);
+            });
         });
     });
 }

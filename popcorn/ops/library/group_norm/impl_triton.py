@@ -21,24 +21,25 @@ from popcorn.ops.tiles import power_of_two, tile_of
 LANGUAGE = "triton"
 IN_REGISTERS = 16384
 LONG, LONG_WARPS = 4096, 8
-FEW = 1 << 20
+EXACT_BELOW = 1 << 20
+"""Elements of a group whose places a product in float32 tells without error."""
 
 
 @triton.jit
-def _channel_of(lane, places, share, FEW: tl.constexpr):
+def _channel_of(lane, places, share, EXACT: tl.constexpr):
     # a division by a number that is not known to the compiler costs more than all else here; up to 2²⁰ this product is as exact
-    if FEW:
+    if EXACT:
         return ((lane.to(tl.float32) + 0.5) * share).to(tl.int32)
     return lane // places
 
 
 @triton.jit
-def _forward_held(x, weight, bias, y, kept, size, places, share, groups, channels, eps, FEW: tl.constexpr, BLOCK: tl.constexpr):
+def _forward_held(x, weight, bias, y, kept, size, places, share, groups, channels, eps, EXACT: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     lane = tl.arange(0, BLOCK)
     inside = lane < size
     v = tl.load(x + row * size + lane, mask=inside, other=0.0).to(tl.float32)
-    channel = (row % groups) * channels + _channel_of(lane, places, share, FEW)
+    channel = (row % groups) * channels + _channel_of(lane, places, share, EXACT)
     w = tl.load(weight + channel, mask=inside, other=0.0).to(tl.float32)
     b = tl.load(bias + channel, mask=inside, other=0.0).to(tl.float32)
     mean = tl.sum(v, 0) / size
@@ -50,7 +51,7 @@ def _forward_held(x, weight, bias, y, kept, size, places, share, groups, channel
 
 
 @triton.jit
-def _forward_long(x, weight, bias, y, kept, size, places, share, groups, channels, eps, FEW: tl.constexpr, BLOCK: tl.constexpr):
+def _forward_long(x, weight, bias, y, kept, size, places, share, groups, channels, eps, EXACT: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     lane = tl.arange(0, BLOCK)
     middle = tl.load(x + row * size).to(tl.float32)  # sums about it do not cancel as sums about 0 do
@@ -69,7 +70,7 @@ def _forward_long(x, weight, bias, y, kept, size, places, share, groups, channel
     for start in tl.range(0, size, BLOCK, num_stages=3):
         inside = start + lane < size
         v = tl.load(x + row * size + start + lane, mask=inside, other=0.0).to(tl.float32)
-        channel = (row % groups) * channels + _channel_of(start + lane, places, share, FEW)
+        channel = (row % groups) * channels + _channel_of(start + lane, places, share, EXACT)
         w = tl.load(weight + channel, mask=inside, other=0.0).to(tl.float32)
         b = tl.load(bias + channel, mask=inside, other=0.0).to(tl.float32)
         tl.store(y + row * size + start + lane, ((v - mean) * scale * w + b).to(y.dtype.element_ty), mask=inside)
@@ -99,7 +100,7 @@ def _sum_channels(x, dy, kept, sums, rows, places, channels, all_channels, ROWS:
 @triton.jit
 def _backward_groups(
     x, weight, dy, kept, sums, dx, size, places, share, groups, channels, parts,
-    FEW: tl.constexpr, BLOCK: tl.constexpr, CHANNELS: tl.constexpr,
+    EXACT: tl.constexpr, BLOCK: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
     # u = (x − mean) s, g = dy · weight: dx = s (g − mean(g) − u mean(g u))
     row = (tl.program_id(0) // parts).to(tl.int64)
@@ -115,7 +116,7 @@ def _backward_groups(
     inside = lane < size
     v = tl.load(x + row * size + lane, mask=inside, other=0.0).to(tl.float32)
     d = tl.load(dy + row * size + lane, mask=inside, other=0.0).to(tl.float32)
-    g = d * tl.load(weight + row % groups * channels + _channel_of(lane, places, share, FEW), mask=inside, other=0.0).to(tl.float32)
+    g = d * tl.load(weight + row % groups * channels + _channel_of(lane, places, share, EXACT), mask=inside, other=0.0).to(tl.float32)
     out = scale * (g - level - (v - mean) * scale * along)
     tl.store(dx + row * size + lane, out.to(dx.dtype.element_ty), mask=inside)
 
@@ -133,9 +134,9 @@ def _forward(tensors: Any, scalars: Any) -> Any:
     made, numbers = (x, weight, bias, y, kept), (size, places, 1.0 / places, groups, channels, scalars[1])
     if size <= IN_REGISTERS:
         block = max(128, power_of_two(size))
-        _launch_held(samples * groups, made, numbers, (size < FEW, block), min(32, max(4, block // 512)))
+        _launch_held(samples * groups, made, numbers, (size < EXACT_BELOW, block), min(32, max(4, block // 512)))
     else:
-        _launch_long(samples * groups, made, numbers, (size < FEW, LONG), LONG_WARPS)
+        _launch_long(samples * groups, made, numbers, (size < EXACT_BELOW, LONG), LONG_WARPS)
     return (y,), (kept,)
 
 
@@ -153,7 +154,7 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
         block = min(2048, max(128, power_of_two(size)))
         parts = -(-size // block)
         numbers = (size, places, 1.0 / places, groups, channels, parts)
-        constants = (size < FEW, block, power_of_two(channels))
+        constants = (size < EXACT_BELOW, block, power_of_two(channels))
         _launch_backward(samples * groups * parts, (x, weight, dy, kept[0], sums, dx), numbers, constants, 4)
     if not (needed[1] or needed[2]):
         return [dx, None, None]

@@ -7,14 +7,14 @@ program and goes over its group's rows; the last step of a group is masked, as r
 
 from typing import Any
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from popcorn.ops import products
+from popcorn.ops import blocks, products
+from popcorn.ops.blocks import BlockLauncher, reachable
 from popcorn.ops.gpu import gpu
-from popcorn.ops.products import cut_of, described, reachable
+from popcorn.ops.products import cut_of
 from popcorn.ops.tiles import processors
 
 LANGUAGE = "triton"
@@ -67,6 +67,9 @@ def _weight_slopes(x, dy, dweight, ends, groups, k, n, ROWS: tl.constexpr, COLUM
         dweight.store([group, row, column], total.to(dweight.dtype).reshape([1, ROWS, COLUMNS]))
 
 
+_launch_groups, _launch_slopes = BlockLauncher(_multiply_groups), BlockLauncher(_weight_slopes)
+
+
 def _multiply(x: Tensor, weight: Tensor, ends: Tensor, turned: bool) -> Tensor:
     """x (M, K), weight (E, K, N), or (E, N, K) turned → (M, N)."""
     x, weight = reachable(x), reachable(weight)
@@ -74,12 +77,9 @@ def _multiply(x: Tensor, weight: Tensor, ends: Tensor, turned: bool) -> Tensor:
     device = x.get_device()
     cut = cut_of(-(-m // groups), n, device, groups)
     y = x.new_empty((m, n))
-    block = [1, cut.columns, cut.deep] if turned else [1, cut.deep, cut.columns]
-    descriptors = (described(x, [cut.rows, cut.deep]), described(weight, block))
-    with torch.cuda.device_of(x):
-        _multiply_groups[(processors(device),)](
-            *descriptors, y, ends, groups, n, k, turned, *cut[:3], num_warps=cut.warps, num_stages=cut.stages
-        )
+    block = (1, cut.columns, cut.deep) if turned else (1, cut.deep, cut.columns)
+    given = ((x, (cut.rows, cut.deep)), (weight, block))
+    _launch_groups(processors(device), given, (y, ends), (groups, n, k), (turned, *cut[:3]), cut.warps, cut.stages)
     return y
 
 
@@ -98,15 +98,18 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     device = x.get_device()
     cut = cut_of(k, n, device, groups)
     dweight = weight.new_empty(weight.shape)
-    blocks = ([cut.deep, cut.rows], [cut.deep, cut.columns], [1, cut.rows, cut.columns])
-    descriptors = [described(t, block) for t, block in zip((x, dy, dweight), blocks, strict=True)]
-    with torch.cuda.device_of(x):
-        _weight_slopes[(processors(device),)](*descriptors, ends, groups, k, n, *cut[:3], num_warps=cut.warps, num_stages=cut.stages)
+    given = ((x, (cut.deep, cut.rows)), (dy, (cut.deep, cut.columns)), (dweight, (1, cut.rows, cut.columns)))
+    _launch_slopes(processors(device), given, (ends,), (groups, k, n), cut[:3], cut.warps, cut.stages)
     return [dx, dweight, None]
 
 
 _call, accepts, SOURCE, traced = gpu(
-    __file__, _forward, _backward, lambda x, weight, ends: [((x.shape[0], weight.shape[2]), x.dtype)], products.accepts, parts=(products,)
+    __file__,
+    _forward,
+    _backward,
+    lambda x, weight, ends: [((x.shape[0], weight.shape[2]), x.dtype)],
+    products.accepts,
+    parts=(blocks, products),
 )
 
 

@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE, traced = native(Path(__file__).with_name("jsd.cpp"), lambda log_q, log_p, beta: [((), log_q.dtype)])
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("jsd.cpp"), lambda log_q, log_p, beta: [((), log_q.dtype)], skips=True)
 
 
 def run(log_q: Tensor, log_p: Tensor, beta: float = 0.5) -> Any:

@@ -1,7 +1,6 @@
 // a = log q, b = log p, m = beta p + (1 - beta) q, kept from 0 as the logarithm of 0 times 0 is not 0
-template <class W> static W log_mixture(W q, W p, W beta) {
-    W m = beta * p + (W(1) - beta) * q;
-    return std::log(m > std::numeric_limits<W>::min() ? m : std::numeric_limits<W>::min());
+template <class W> static inline vec<W> log_mixture(vec<W> q, vec<W> p, W beta) {
+    return log_(larger(all(std::numeric_limits<W>::min()), beta * p + (W(1) - beta) * q));
 }
 
 int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
@@ -16,12 +15,14 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         share(n, v, threads, [&](int64_t first, int64_t end, int me) {
             double total = 0;
             for (int64_t r = first; r < end; r++) {
-                W sum = 0;
-                for (int64_t i = r * v; i < (r + 1) * v; i++) {
-                    W a = load(log_q + i), b = load(log_p + i), q = exp_(a), p = exp_(b), m = log_mixture(q, p, beta);
-                    sum += beta * p * (b - m) + (W(1) - beta) * q * (a - m);
-                }
-                total += double(sum);
+                Sum<W> sum;
+                over<W>(v, [&](int64_t i, auto part, int k) {
+                    // in lanes beyond the row q = p = 1 and every term is 0
+                    vec<W> a = load(log_q + r * v + i, part, W(0)), b = load(log_p + r * v + i, part, W(0)), q = exp_(a), p = exp_(b);
+                    vec<W> m = log_mixture<W>(q, p, beta);
+                    sum.add(beta * p * (b - m) + (W(1) - beta) * q * (a - m), k);
+                });
+                total += double(sum.total());
             }
             sums[me] = total;
         });
@@ -31,7 +32,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
     });
 }
 
-// what m's own change adds cancels: d/da = (1 - beta) q (a - log m), d/db = beta p (b - log m)
+// what m's own change adds cancels: d/da = (1 - beta) q (a - log m), d/db = beta p (b - log m); a gradient that nobody needs has no memory
 int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, int, popcorn_tensor* grads, int, const double* scalars,
                      int n_scalars, void*) {
     int64_t n = leading(in[0]), v = last(in[0]);
@@ -42,11 +43,12 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T *dq = at<T>(grads[0]), *dp = at<T>(grads[1]);
         W beta = W(scalars[0]), g = W(load(at<T>(dout[0]))) / W(n);
         share(n, v, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
-            for (int64_t i = first * v; i < end * v; i++) {
-                W a = load(log_q + i), b = load(log_p + i), q = exp_(a), p = exp_(b), m = log_mixture(q, p, beta);
-                store(dq + i, g * (W(1) - beta) * q * (a - m));
-                store(dp + i, g * beta * p * (b - m));
-            }
+            over<W>((end - first) * v, [&](int64_t i, auto part, int) {
+                int64_t j = first * v + i;
+                vec<W> a = load(log_q + j, part, W(0)), b = load(log_p + j, part, W(0)), q = exp_(a), p = exp_(b), m = log_mixture<W>(q, p, beta);
+                if (dq) store(dq + j, (g * (W(1) - beta)) * q * (a - m), part);
+                if (dp) store(dp + j, (g * beta) * p * (b - m), part);
+            });
         });
     });
 }

@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE, traced = native(Path(__file__).with_name("kl_div.cpp"), lambda log_q, log_p: [((), log_q.dtype)])
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("kl_div.cpp"), lambda log_q, log_p: [((), log_q.dtype)], skips=True)
 
 
 def run(log_q: Tensor, log_p: Tensor) -> Any:

@@ -6,21 +6,20 @@ program adds them in a fixed order. Backward: both read, the asked gradients wri
 
 from typing import Any
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from popcorn.ops import pairs
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
-from popcorn.ops.sums import mean_of
-from popcorn.ops.tiles import as_spans, block_of, fresh, persistent
+from popcorn.ops.pairs import mean_over, slopes_over
 
 LANGUAGE = "triton"
 
 
 @triton.jit
-def _forward_spans(log_q, log_p, sums, spans, width, q_step, p_step, BLOCK: tl.constexpr):
+def _forward_spans(log_q, log_p, sums, spans, width, q_step, p_step, rows, ALONE: tl.constexpr, BLOCK: tl.constexpr):
     blocks = tl.cdiv(width, BLOCK)
     total = tl.zeros([BLOCK], tl.float32)
     for part in range(tl.program_id(0), spans * blocks, tl.num_programs(0)):
@@ -30,7 +29,10 @@ def _forward_spans(log_q, log_p, sums, spans, width, q_step, p_step, BLOCK: tl.c
         q = tl.load(log_q + span * q_step + column, mask=inside, other=0.0).to(tl.float32)
         p = tl.load(log_p + span * p_step + column, mask=inside, other=0.0).to(tl.float32)
         total += tl.exp(p) * (p - q)
-    tl.store(sums + tl.program_id(0), tl.sum(total, 0))
+    whole = tl.sum(total, 0)
+    if ALONE:
+        whole /= rows
+    tl.store(sums + tl.program_id(0), whole.to(sums.dtype.element_ty))
 
 
 @triton.jit
@@ -56,28 +58,14 @@ _launch_forward, _launch_backward = Launcher(_forward_spans), Launcher(_backward
 
 
 def _forward(tensors: Any, scalars: Any) -> Any:
-    log_q, log_p = tensors
-    given, steps, spans, width = as_spans((log_q, log_p), log_q.shape[-1])
-    block = block_of(width)
-    programs = persistent(spans * -(-width // block), 4, log_q.get_device())
-    sums = torch.empty((programs,), dtype=torch.float32, device=log_q.device)
-    _launch_forward(programs, (*given, sums), (spans, width, *steps), (block,), 4)
-    return (mean_of(sums, log_q.dtype, programs, log_q.numel() // log_q.shape[-1]),), ()
+    return (mean_over(_launch_forward, tensors),), ()
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
-    log_q, log_p = tensors
-    made = [fresh(one) if wanted else None for one, wanted in zip(tensors, needed, strict=True)]
-    given, steps, spans, width = as_spans((log_q, log_p), log_q.shape[-1])
-    block = block_of(width)
-    any_made = next(one for one in made if one is not None)
-    tensors = (*given, cotangents[0], *[any_made if one is None else one for one in made])
-    numbers = (spans, width, *steps, float(log_q.numel() // log_q.shape[-1]))
-    _launch_backward(spans * -(-width // block), tensors, numbers, (bool(needed[0]), bool(needed[1]), block), 4)
-    return made
+    return slopes_over(_launch_backward, tensors, cotangents[0], needed)
 
 
-_call, accepts, SOURCE, traced = gpu(__file__, _forward, _backward, lambda log_q, log_p: [((), log_q.dtype)])
+_call, accepts, SOURCE, traced = gpu(__file__, _forward, _backward, lambda log_q, log_p: [((), log_q.dtype)], parts=(pairs,))
 
 
 def run(log_q: Tensor, log_p: Tensor) -> Any:

@@ -9,13 +9,12 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         share(n, v, threads, [&](int64_t first, int64_t end, int me) {
             double total = 0;
             for (int64_t r = first; r < end; r++) {
-                W sum = 0;
-#pragma omp simd reduction(+ : sum)
-                for (int64_t i = r * v; i < (r + 1) * v; i++) {
-                    W p = load(log_p + i);
-                    sum += exp_(p) * (p - W(load(log_q + i)));
-                }
-                total += double(sum);
+                Sum<W> sum;
+                over<W>(v, [&](int64_t i, auto part, int k) {
+                    vec<W> a = load(log_q + r * v + i, part, W(0)), b = load(log_p + r * v + i, part, W(0));
+                    sum.add(exp_(b) * (b - a), k);  // 0 in the lanes beyond
+                });
+                total += double(sum.total());
             }
             sums[me] = total;
         });
@@ -25,7 +24,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
     });
 }
 
-// dlog_q = −g p / n, dlog_p = g p (1 + log p − log q) / n
+// dlog_q = −g p / n, dlog_p = g p (1 + log p − log q) / n; a gradient that nobody needs has no memory
 int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, int, popcorn_tensor* grads, int, const double* scalars,
                      int n_scalars, void*) {
     int64_t n = leading(in[0]), v = last(in[0]);
@@ -36,12 +35,12 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T *dq = at<T>(grads[0]), *dp = at<T>(grads[1]);
         W g = W(load(at<T>(dout[0]))) / W(n);
         share(n, v, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
-#pragma omp simd
-            for (int64_t i = first * v; i < end * v; i++) {
-                W p = load(log_p + i), e = g * exp_(p);
-                store(dq + i, -e);
-                store(dp + i, e * (W(1) + p - W(load(log_q + i))));
-            }
+            over<W>((end - first) * v, [&](int64_t i, auto part, int) {
+                int64_t j = first * v + i;
+                vec<W> b = load(log_p + j, part, W(0)), e = g * exp_(b);
+                if (dq) store(dq + j, -e, part);
+                if (dp) store(dp + j, e * (W(1) + (b - load(log_q + j, part, W(0)))), part);
+            });
         });
     });
 }

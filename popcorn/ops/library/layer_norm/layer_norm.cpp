@@ -1,31 +1,33 @@
-template <class T, class W> static void moments(const T* row, int64_t d, double eps, W& mean, W& scale) {
-    W sum = 0, squares = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < d; i++) sum += W(load(row + i));
-    mean = sum / W(d);
-    W m = mean;
-#pragma omp simd reduction(+ : squares)
-    for (int64_t i = 0; i < d; i++) { W v = W(load(row + i)) - m; squares += v * v; }
-    scale = W(1) / std::sqrt(squares / W(d) + W(eps));
-}
-
-int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
-    int64_t n = leading(in[0]), d = last(in[0]);
+// The mean is kept as two numbers, what it is rounded to and what that lost: rows far from 0 are nearly all mean.
+int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int n_out, const double* scalars, int n_scalars, void*) {
+    int64_t n = leading(in[0]), width = last(in[0]);
     double eps = scalars[0];
     return by_type(in[0].dtype, [&](auto tag) {
         using T = decltype(tag);
         using W = wide<T>;
         const T *x = at<T>(in[0]), *weight = at<T>(in[1]), *bias = at<T>(in[2]);
         T* y = at<T>(out[0]);
-        share(n, d, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
-            for (int64_t r = first; r < end; r++) {
-                const T* row = x + r * d;
-                W mean, scale;
-                moments(row, d, eps, mean, scale);
-#pragma omp simd
-                for (int64_t i = 0; i < d; i++)
-                    store(y + r * d + i, (W(load(row + i)) - mean) * scale * W(load(weight + i)) + W(load(bias + i)));
-            }
+        W* kept = n_out > 1 ? at<W>(out[1]) : nullptr;
+        share(n, width, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
+            by_width<T>(width, [&](auto d) {
+                for (int64_t r = first; r < end; r++) {
+                    const T* row = x + r * d;
+                    Sum<W> sum, rest, squares;
+                    over<W>(d, [&](int64_t i, auto part, int k) { sum.add(load(row + i, part, W(0)), k); });
+                    W mean = sum.total() / W(d);
+                    over<W>(d, [&](int64_t i, auto part, int k) {
+                        vec<W> v = load(row + i, part, mean) - mean;
+                        rest.add(v, k);
+                        squares.add(v * v, k);
+                    });
+                    W low = rest.total() / W(d), s = W(1) / std::sqrt(std::max(squares.total() / W(d) - low * low, W(0)) + W(eps));
+                    over<W>(d, [&](int64_t i, auto part, int) {
+                        vec<W> h = ((load(row + i, part, W(0)) - mean) - low) * s;
+                        store(y + r * d + i, h * load(weight + i, part, W(0)) + load(bias + i, part, W(0)), part);
+                    });
+                    if (kept) { kept[3 * r] = mean; kept[3 * r + 1] = low; kept[3 * r + 2] = s; }
+                }
+            });
         });
     });
 }
@@ -33,46 +35,38 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
 // h = (x − mean) s, g = dy · weight: dx = s (g − mean(g) − h mean(g h)), dweight = Σ dy h, dbias = Σ dy
 int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, int, popcorn_tensor* grads, int, const double* scalars,
                      int n_scalars, void*) {
-    int64_t n = leading(in[0]), d = last(in[0]);
-    double eps = scalars[0];
+    int64_t n = leading(in[0]), width = last(in[0]);
     int threads = threads_of(scalars, n_scalars, 1);
     return by_type(in[0].dtype, [&](auto tag) {
         using T = decltype(tag);
         using W = wide<T>;
         const T *x = at<T>(in[0]), *weight = at<T>(in[1]), *dy = at<T>(dout[0]);
+        const W* kept = at<W>(in[3]);
         T *dx = at<T>(grads[0]), *dweight = at<T>(grads[1]), *dbias = at<T>(grads[2]);
-        std::vector<W> sums(size_t(threads) * 2 * d, W(0));
-        share(n, d, threads, [&](int64_t first, int64_t end, int me) {
-            W *scaled = sums.data() + size_t(me) * 2 * d, *plain = scaled + d;
-            for (int64_t r = first; r < end; r++) {
-                const T *row = x + r * d, *dyr = dy + r * d;
-                W mean, s, all = 0, along = 0;
-                moments(row, d, eps, mean, s);
-#pragma omp simd reduction(+ : all, along)
-                for (int64_t i = 0; i < d; i++) {
-                    W g = W(load(dyr + i)) * W(load(weight + i));
-                    all += g;
-                    along += g * (W(load(row + i)) - mean) * s;
+        Columns<W> scaled(threads, width), plain(threads, width);
+        share(n, width, threads, [&](int64_t first, int64_t end, int me) {
+            by_width<T>(width, [&](auto d) {
+                for (int64_t r = first; r < end; r++) {
+                    const T *row = x + r * d, *dyr = dy + r * d;
+                    W mean = kept[3 * r], low = kept[3 * r + 1], s = kept[3 * r + 2];
+                    Sum<W> all_g, along;
+                    over<W>(d, [&](int64_t i, auto part, int k) {
+                        vec<W> g = load(dyr + i, part, W(0)) * load(weight + i, part, W(0));
+                        all_g.add(g, k);
+                        along.add(g * ((load(row + i, part, W(0)) - mean) - low), k);
+                    });
+                    W level = all_g.total() / W(d), pull = along.total() * s / W(d);
+                    W *to_scaled = scaled.next(me), *to_plain = plain.next(me);
+                    over<W>(d, [&](int64_t i, auto part, int) {
+                        vec<W> h = ((load(row + i, part, W(0)) - mean) - low) * s, g = load(dyr + i, part, W(0));
+                        store(dx + r * d + i, s * (g * load(weight + i, part, W(0)) - level - h * pull), part);
+                        store(to_scaled + i, load(to_scaled + i, part, W(0)) + g * h, part);
+                        store(to_plain + i, load(to_plain + i, part, W(0)) + g, part);
+                    });
                 }
-                all /= W(d);
-                along /= W(d);
-#pragma omp simd
-                for (int64_t i = 0; i < d; i++) {
-                    W h = (W(load(row + i)) - mean) * s, g = load(dyr + i);
-                    store(dx + r * d + i, s * (g * W(load(weight + i)) - all - h * along));
-                    scaled[i] += g * h;
-                    plain[i] += g;
-                }
-            }
+            });
         });
-        for (int64_t i = 0; i < d; i++) {
-            W scaled = 0, plain = 0;
-            for (int t = 0; t < threads; t++) {
-                scaled += sums[size_t(t) * 2 * d + i];
-                plain += sums[size_t(t) * 2 * d + d + i];
-            }
-            store(dweight + i, scaled);
-            store(dbias + i, plain);
-        }
+        scaled.put(dweight);
+        plain.put(dbias);
     });
 }

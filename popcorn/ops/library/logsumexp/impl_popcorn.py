@@ -5,11 +5,13 @@ from typing import Any
 
 from torch import Tensor
 
-from popcorn.ops.native import native
+from popcorn.ops.native import a_row, native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE, traced = native(Path(__file__).with_name("logsumexp.cpp"), lambda x: [(x.shape[:-1], x.dtype)])
+_call, accepts, SOURCE, traced = native(
+    Path(__file__).with_name("logsumexp.cpp"), lambda x: [(x.shape[:-1], x.dtype)], kept=lambda x: a_row(x, 2)
+)
 
 
 def run(x: Tensor) -> Any:

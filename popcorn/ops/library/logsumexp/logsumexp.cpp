@@ -1,18 +1,17 @@
-template <class T, class W> static W log_sum(const T* row, int64_t d) {
-    W m = largest<T, W>(row, d), sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < d; i++) sum += exp_(W(load(row + i)) - m);
-    return m + std::log(sum);
-}
-
-int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
+int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int n_out, const double* scalars, int n_scalars, void*) {
     int64_t n = leading(in[0]), d = last(in[0]);
     return by_type(in[0].dtype, [&](auto tag) {
         using T = decltype(tag);
+        using W = wide<T>;
         const T* x = at<T>(in[0]);
         T* y = at<T>(out[0]);
+        W* kept = n_out > 1 ? at<W>(out[1]) : nullptr;
         share(n, d, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
-            for (int64_t r = first; r < end; r++) store(y + r, log_sum<T, wide<T>>(x + r * d, d));
+            for (int64_t r = first; r < end; r++) {
+                Exponentials<W> row = exponentials(x + r * d, d);
+                store(y + r, log_sum(row, x + r * d, d));
+                if (kept) { kept[2 * r] = row.top; kept[2 * r + 1] = row.sum; }
+            }
         });
     });
 }
@@ -25,13 +24,10 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         using T = decltype(tag);
         using W = wide<T>;
         const T *x = at<T>(in[0]), *dy = at<T>(dout[0]);
+        const W* kept = at<W>(in[1]);
         T* dx = at<T>(grads[0]);
         share(n, d, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
-            for (int64_t r = first; r < end; r++) {
-                W total = log_sum<T, W>(x + r * d, d), g = load(dy + r);
-#pragma omp simd
-                for (int64_t i = 0; i < d; i++) store(dx + r * d + i, g * exp_(W(load(x + r * d + i)) - total));
-            }
+            for (int64_t r = first; r < end; r++) put_softmax(x + r * d, dx + r * d, d, kept[2 * r], W(load(dy + r)) / kept[2 * r + 1]);
         });
     });
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from popcorn.ops import products
+from popcorn.ops import blocks, products
 from popcorn.ops.gpu import gpu
 
 LANGUAGE = "triton"
@@ -16,19 +16,19 @@ MULTIPLES = products.MULTIPLES
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     a, b = tensors
-    return (products.multiply(a.reshape(-1, a.shape[-1]), b).view(*a.shape[:-1], b.shape[1]),), ()
+    return (products.like(a, products.multiply(products.flat(a), b)),), ()
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:
     a, b = tensors
-    dy = cotangents[0].reshape(-1, b.shape[1])
-    da = products.multiply(dy, b.t()).view(a.shape) if needed[0] else None
-    db = products.multiply(a.reshape(-1, a.shape[-1]).t(), dy) if needed[1] else None
+    dy = products.flat(cotangents[0])
+    da = products.like(a, products.multiply(dy, b.t())) if needed[0] else None
+    db = products.multiply(products.flat(a).t(), dy) if needed[1] else None
     return [da, db]
 
 
 _call, accepts, SOURCE, traced = gpu(
-    __file__, _forward, _backward, lambda a, b: [((*a.shape[:-1], b.shape[1]), a.dtype)], products.accepts, parts=(products,)
+    __file__, _forward, _backward, lambda a, b: [((*a.shape[:-1], b.shape[1]), a.dtype)], products.accepts, parts=(blocks, products)
 )
 
 

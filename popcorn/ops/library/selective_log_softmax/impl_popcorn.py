@@ -5,12 +5,14 @@ from typing import Any
 
 from torch import Tensor
 
-from popcorn.ops.native import native
+from popcorn.ops.native import a_row, native
 
 LANGUAGE = "cpp"
 
 _call, accepts, SOURCE, traced = native(
-    Path(__file__).with_name("selective_log_softmax.cpp"), lambda logits, index: [(index.shape, logits.dtype)]
+    Path(__file__).with_name("selective_log_softmax.cpp"),
+    lambda logits, index: [(index.shape, logits.dtype)],
+    kept=lambda logits, index: a_row(logits, 2),
 )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
 from popcorn.ops.online import LONG_BLOCK, LONG_WARPS, lanes_of, largest_and_sum, log_of
-from popcorn.ops.tiles import as_rows, fresh, power_of_two, tile_of
+from popcorn.ops.tiles import as_rows, fresh, patch_of, tile_of
 
 LANGUAGE = "triton"
 IN_REGISTERS = 4096
@@ -28,7 +28,7 @@ def _forward_rows(logits, index, y, exact, rows, width, step, ROWS: tl.constexpr
     column = tl.arange(0, BLOCK)[None, :]
     inside = (row < rows) & (column < width)
     v = tl.load(logits + row.to(tl.int64) * step + column, mask=inside, other=-float("inf")).to(tl.float32)
-    top = tl.maximum(tl.max(v, 1), -3.3895314e38)
+    top = tl.maximum(tl.max(v, 1), -3.4028234663852886e38)
     answer = log_of(top, tl.sum(tl.exp(v - top[:, None]), 1))
     wanted = tl.load(index + lane, mask=lane < rows, other=-1)
     known = (wanted >= 0) & (wanted < width)
@@ -91,11 +91,9 @@ def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: An
     rows = logits.numel() // width
     given, step = as_rows(logits, width)
     out = fresh(logits)
-    block = min(2048, max(16, power_of_two(width)))
-    height = 2048 // block
-    programs = -(-rows // height) * -(-width // block)
+    patch = patch_of(rows, width)
     made = (given, index.contiguous(), kept[0], cotangents[0].contiguous(), out)
-    _launch_backward(programs, made, (rows, width, step), (height, block), 4)
+    _launch_backward(patch.programs, made, (rows, width, step), patch[1:], 4)
     return [out, None]
 
 

@@ -9,7 +9,7 @@ from popcorn.ops.native import native
 
 LANGUAGE = "cpp"
 
-_call, accepts, SOURCE, traced = native(Path(__file__).with_name("softmax.cpp"), lambda x: [(x.shape, x.dtype)])
+_call, accepts, SOURCE, traced = native(Path(__file__).with_name("softmax.cpp"), lambda x: [(x.shape, x.dtype)], from_outputs=True)
 
 
 def run(x: Tensor) -> Any:

@@ -4,12 +4,10 @@ Liger's backward kernel writes both gradients over the inputs that it is given, 
 backward pass comes and freed as its gradients. That moves 9·R·D elements where 5·R·D would do, and a result may go backward more than once.
 """
 
-from typing import Any
-
-import torch
 from liger_kernel.ops.swiglu import swiglu_backward, swiglu_forward
 from torch import Tensor
 
+from popcorn.ops.borrowed import spared
 from popcorn.ops.calls import needs
 
 LANGUAGE = "triton"
@@ -17,20 +15,6 @@ LANGUAGE = "triton"
 accepts = needs(device="cuda", precisions=("float32", "bfloat16", "float16"), D=(1, 65536))
 
 
-class _Spared(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, gate: Tensor, up: Tensor) -> Tensor:
-        gate, up = gate.contiguous(), up.contiguous()
-        ctx.save_for_backward(gate, up)
-        return swiglu_forward(gate, up)[2]
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor, Tensor]:
-        gate, up = ctx.saved_tensors
-        return swiglu_backward(gate.clone(), up.clone(), cotangents[0].contiguous())
-
-
 def run(gate: Tensor, up: Tensor) -> Tensor:
     """As the reference; contiguous copies where a tensor is not."""
-    return _Spared.apply(gate, up)
+    return spared(swiglu_forward, swiglu_backward, gate, up)
