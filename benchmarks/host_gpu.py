@@ -2,7 +2,7 @@
 
     python benchmarks/host_gpu.py [--ops swiglu attn]
 
-The least of many rounds, garbage collection off: on a shared host whole rounds are slower by half.
+Garbage collection is off.
 """
 
 import argparse
@@ -12,22 +12,23 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from library_gpu import SHAPES, TINY, candidates, host_overhead
+from library_gpu import SHAPES, TINY, candidates, gradients, inputs_of
 
 from popcorn.ops.registry import find_op, list_ops
 
 
-def least(torch: Any, call: Callable[[], Any], calls: int = 100, rounds: int = 20) -> float:
-    """µs a call."""
-    times = []
-    call()
+def least(torch: Any, calls: dict[Any, Callable[[], Any]], rounds: int, together: int = 20) -> dict[Any, float]:
+    """µs of each call, the least of rounds that all of them take turns in: on a shared host some tenths of a second are slower by half."""
+    times: dict[Any, float] = {}
     for _ in range(rounds):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        times.append((time.perf_counter() - start) / calls)
-    return min(times) * 1e6
+        for name, call in calls.items():
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(together):
+                call()
+            took = (time.perf_counter() - start) / together * 1e6
+            times[name] = min(took, times.get(name, took))
+    return times
 
 
 def parts(torch: Any) -> dict[str, Callable[[], Any]]:
@@ -61,9 +62,23 @@ def parts(torch: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
+def calls_of(torch: Any, name: str) -> dict[str, Callable[[], Any]]:
+    """An op forward, forward with a graph, and backward, with tiny inputs."""
+    op, dims = find_op(name), {d: TINY[d] for d in find_op(name).signature.dims}
+    [run] = candidates(torch, op, ["triton"], dims, torch.bfloat16).values()
+    inputs = inputs_of(torch, op, dims, torch.bfloat16)
+    plain = [t.detach() for t in inputs]
+    _, backward = gradients(torch, run, inputs)
+    made = {"forward": lambda: run(*plain), "graph": lambda: run(*inputs), "backward": backward}
+    for call in made.values():
+        call()
+    return made
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ops", nargs="*", default=None)
+    parser.add_argument("--rounds", type=int, default=60)
     options = parser.parse_args()
     import torch
 
@@ -71,19 +86,21 @@ def main() -> int:
         print("host_gpu.py measures calls of GPU kernels and this machine has no CUDA GPU; run it on one that has")
         return 0
     gc.disable()
-    with torch.no_grad():
-        for name, call in parts(torch).items():
-            print(f"{name:36} {least(torch, call):7.2f}", flush=True)
+    calls: dict[tuple[str, str], Callable[[], Any]] = {}
     wrong = 0
-    print("op                        forward   graph backward")
     for name in options.ops or [n for n in list_ops() if n in SHAPES]:
-        op = find_op(name)
         try:
-            [run] = candidates(torch, op, ["triton"], {d: TINY[d] for d in op.signature.dims}, torch.bfloat16).values()
-            print(f"{name:24} " + " ".join(f"{s * 1e6:8.1f}" for s in host_overhead(torch, op, run, 1500).values()), flush=True)
+            calls |= {(name, which): call for which, call in calls_of(torch, name).items()}
         except Exception as error:  # one op that fails must not end the table
             wrong += 1
             print(f"{name:24} {type(error).__name__}: {' '.join(str(error).split())[:200]}", flush=True)
+    with torch.no_grad():
+        for part, us in least(torch, parts(torch), options.rounds).items():
+            print(f"{part:36} {us:7.2f}")
+    took = least(torch, calls, options.rounds)
+    print("op                        forward   graph backward")
+    for name in dict.fromkeys(name for name, _ in calls):
+        print(f"{name:24} " + " ".join(f"{took[name, which]:8.1f}" for which in ("forward", "graph", "backward")))
     return int(bool(wrong))
 
 

@@ -39,7 +39,7 @@ SHAPES: dict[str, list[Dims]] = {
     "cross_entropy": VOCABULARY, "kl_div": VOCABULARY, "swiglu": GATED, "geglu": GATED, "gelu": GATED,
     "rope": [{"R": 64, "T": 4096, "K": 128}, {"R": 32, "T": 2048, "K": 128}, {"R": 32, "T": 8192, "K": 64}],
     "linear_cross_entropy": [{"R": 8192, "D": 4096, "V": 128256}, {"R": 4096, "D": 2048, "V": 32000}],
-    "selective_log_softmax": VOCABULARY, "jsd": VOCABULARY, "top_k_router": [{"R": 65536, "E": 128}],
+    "selective_log_softmax": VOCABULARY, "jsd": VOCABULARY, "top_k_router": [{"R": 65536, "E": 128}, {"R": 262144, "E": 128}],
     "group_norm": [{"B": 16, "C": 512, "S": 4096}, {"B": 64, "C": 320, "S": 1024}],
     "rotary_embedding": [{"B": 4, "H": 32, "T": 4096, "K": 128}],
     "moe_dispatch": [{"N": 16384, "D": 4096, "A": 2}], "moe_combine": [{"N": 16384, "A": 2, "D": 4096}],
@@ -117,7 +117,7 @@ class Row:
 class Clock:
     """Medians behind an L2 flush, that leaves dirty lines or clean ones, and a spinning kernel; a copy's bandwidth by size."""
 
-    def __init__(self, torch: Any, clean: bool = False):
+    def __init__(self, torch: Any, clean: bool = True):
         self.torch = torch
         self.other = torch.zeros(64 << 20, dtype=torch.float32, device="cuda") if clean else None
         self.flush = torch.empty(64 << 20, dtype=torch.float32, device="cuda")

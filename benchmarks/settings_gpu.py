@@ -35,32 +35,28 @@ class Table:
     ways: list[Any]
     """Values of the constant, or their fields where it is a named tuple; the present one is tried first in any case."""
     rival: str = "torch"
-    """The implementation whose results are right here."""
+    """The implementation whose results are right here, and, where it is not torch, whose time the share is of; else it is of a copy's."""
+    shape: int = 0
+    """Which of library_gpu.SHAPES."""
 
+
+_ATTENTION = "popcorn.ops.attending"
+_HALF = 2
+"""The shape of attn with heads of 64."""
 
 TABLES = [
-    Table(
-        "attn", False, "popcorn.ops.attending:FORWARD",
-        [(128, 128, 8, 2, 16, False), (128, 128, 8, 2, 4, True), (128, 64, 8, 2, 16, True), (128, 64, 8, 3, 4, True), (64, 64, 4, 2, 16, True),
-         (64, 64, 4, 2, 16, False), (128, 32, 4, 3, 16, False), (128, 64, 4, 2, 16, False), (128, 64, 4, 2, 4, False)],
-        "cudnn",
-    ),
-    Table("attn", True, "popcorn.ops.attending:BACKWARD", [(128, 32, 8, 2), (128, 32, 8, 3), (64, 64, 4, 2)], "cudnn"),
-    Table(
-        "logsumexp", False, f"{LIBRARY}.logsumexp.impl_triton:WAY",
-        [(32, 4096, True), (64, 4096, True), (128, 4096, True), (64, 4096, False), (128, 4096, False), (16, 4096, True), (64, 8192, True), (128, 16384, True)],
-    ),
-    Table(
-        "top_k_router", False, f"{LIBRARY}.top_k_router.impl_triton:CHOOSE",
-        [(4096, 4), (2048, 4), (2048, 2), (1024, 2), (1024, 1), (2048, 1), (512, 1)],
-    ),
-    Table("top_k_router", True, f"{LIBRARY}.top_k_router.impl_triton:BACK", [(4096, 4), (2048, 4), (2048, 2), (1024, 1), (8192, 8), (8192, 4)]),
-    Table(
-        "jsd", False, "popcorn.ops.pairs:WAY",
-        [(2048, 4, 12), (2048, 4, 16), (1024, 4, 16), (4096, 8, 4), (4096, 4, 8), (4096, 8, 8)],
-    ),
-    Table("jsd", False, f"{LIBRARY}.jsd.impl_triton:FIRST", [True]),
-    Table("jsd", True, "popcorn.ops.pairs:WAY", []),
+    Table("attn", False, f"{_ATTENTION}:FORWARD", [(128, 128, 8, 2), (128, 64, 8, 3), (64, 64, 4, 2)], "cudnn"),
+    Table("attn", False, f"{_ATTENTION}:FORWARD", [(128, 64, 4, 3), (128, 128, 4, 2), (128, 128, 8, 2), (64, 64, 4, 3)], "cudnn", _HALF),
+    Table("attn", True, f"{_ATTENTION}:FOR_KEYS", [(128, 64, 8, 2), (64, 32, 4, 2), (64, 32, 4, 3)], "cudnn"),
+    Table("attn", True, f"{_ATTENTION}:FOR_QUERIES", [(128, 64, 8, 2), (64, 32, 4, 2), (64, 32, 4, 3), (128, 32, 4, 2)], "cudnn"),
+    Table("attn", True, f"{_ATTENTION}:FOR_KEYS", [(128, 64, 8, 2), (128, 64, 4, 2)], "cudnn", _HALF),
+    Table("attn", True, f"{_ATTENTION}:FOR_QUERIES", [(128, 64, 8, 2), (128, 64, 4, 2)], "cudnn", _HALF),
+    Table("logsumexp", False, f"{LIBRARY}.logsumexp.impl_triton:PER_THREAD", [16, 64, 128]),
+    Table("top_k_router", False, f"{LIBRARY}.top_k_router.impl_triton:CHOOSE", [(4096, 4), (2048, 2), (2048, 1)]),
+    Table("top_k_router", True, f"{LIBRARY}.top_k_router.impl_triton:BACK", [(4096, 8), (1024, 1)]),
+    Table("top_k_router", False, f"{LIBRARY}.top_k_router.impl_triton:CHOOSE", [(4096, 4), (2048, 2), (2048, 1)], shape=1),
+    Table("top_k_router", True, f"{LIBRARY}.top_k_router.impl_triton:BACK", [(4096, 8), (1024, 1)], shape=1),
+    Table("jsd", False, f"{LIBRARY}.jsd.impl_triton:TOGETHER", [8, 24]),
 ]  # fmt: skip
 
 
@@ -78,12 +74,12 @@ def trials(tables: list[Table]) -> Iterator[tuple[Table, Any, Any, str]]:
 
 def calls_of(torch: Any, table: Table, cache: dict[Any, Any], judged: bool = True) -> tuple[Callable[[], Any], list[Any]]:
     """(the pass, what it must give)."""
-    op, dims = find_op(table.op), SHAPES[table.op][0]
-    if cache.get("op") != table.op:
+    op, dims = find_op(table.op), SHAPES[table.op][table.shape]
+    if cache.get("op") != (table.op, table.shape):
         cache.clear()
         torch.cuda.empty_cache()
         inputs = inputs_of(torch, op, dims, torch.bfloat16)
-        cache |= {"op": table.op, "inputs": inputs}
+        cache |= {"op": (table.op, table.shape), "inputs": inputs}
     inputs = cache["inputs"]
     if not judged:
         cache[table.backward] = []
@@ -118,35 +114,40 @@ def wrong(made: Any, right: list[Any]) -> str | None:
     return None
 
 
+def yardstick(torch: Any, table: Table, clock: Clock, inputs: list[Any]) -> float | None:
+    """Seconds that shares are of: of a copy that moves as much, or of the rival; None where neither is known."""
+    op, dims = find_op(table.op), SHAPES[table.op][table.shape]
+    if table.rival != "torch":
+        run = op[table.rival]
+        if table.backward:
+            return clock.time(gradients(torch, run, inputs)[1])
+        with torch.no_grad():
+            return clock.time(lambda: run(*inputs))
+    if table.backward and table.op not in BACKWARD:
+        return None
+    moved = BACKWARD[table.op](**dims) * 2 if table.backward else op.min_bytes(dims, 2)
+    return moved / clock.copy_rate(moved)
+
+
 def try_all(torch: Any, tables: list[Table]) -> list[dict[str, Any]]:
     """Prints and gives every way."""
-    clocks = {"dirty": Clock(torch), "clean": Clock(torch, clean=True)}
-    made, cache = [], {}  # type: list[dict[str, Any]], dict[Any, Any]
-    told = None
+    clocks = {"dirty": Clock(torch, clean=False), "clean": Clock(torch)}
+    made, cache, told = [], {}, None  # type: list[dict[str, Any]], dict[Any, Any], Table | None
     for table, module, value, name in trials(tables):
         setattr(module, name, value)
-        head = f"{table.op} {'backward' if table.backward else 'forward'} {name}"
-        if told != head:
-            print(head)
-            told = head
         try:
             call, right = calls_of(torch, table, cache)
+            if told is not table:
+                print(f"{table.op} {'backward' if table.backward else 'forward'} {name} {SHAPES[table.op][table.shape]}")
+                told, whole = table, {which: yardstick(torch, table, clock, cache["inputs"]) for which, clock in clocks.items()}
             fault = wrong(call(), right)
             times = {which: clock.time(call) for which, clock in clocks.items()}
         except Exception as error:  # a way that does not fit is one line of the table
             fault, times = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}", {}
         made.append({"op": table.op, "backward": table.backward, "constant": name, "way": value, "error": fault, **times})
-        moved = (
-            BACKWARD.get(table.op, lambda **_: 0)(**SHAPES[table.op][0]) * 2
-            if table.backward
-            else find_op(table.op).min_bytes(SHAPES[table.op][0], 2)
-        )
-        shares = {which: moved / clock.copy_rate(moved) for which, clock in clocks.items()} if moved else {}
-        text = tuple(value) if isinstance(value, tuple) else value
-        print(
-            f"  {text!s:38} " + " ".join(f"{s * 1e6:9.1f} {shares.get(w, 0) / s:5.0%} {w}" for w, s in times.items()) + f" {fault or ''}",
-            flush=True,
-        )
+        text = str(tuple(value) if isinstance(value, tuple) else value)
+        parts = [f"{s * 1e6:9.1f} {(whole[which] or 0) / s:5.0%} {which}" for which, s in times.items()]
+        print(f"  {text:28} {' '.join(parts)} {fault or ''}".rstrip(), flush=True)
     return made
 
 

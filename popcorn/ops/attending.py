@@ -2,8 +2,13 @@
 
 Forward: a program has a tile of queries and goes over keys and values, which come by TMA from where they lie (heads before or after positions),
 with a largest score and a sum for each query (Dao, FlashAttention-2, 2023); tiles that no edge cuts are gone over without masks, long ones are
-started first. Backward: one kernel goes over queries for each tile of keys, one over keys for each tile of queries, so each sum has one owner and a
-fixed order: the same bits twice, for seven products where five would do with atomics. Heads that share keys are summed by the program that has them.
+started first. Two programs of four warps stand on a multiprocessor, so that one makes products while the other makes exponentials: at 16,384 positions
+on an H200 1.97 ms causal, where one program of eight took 2.41, and 2.24 with the scores of the next keys made while exponentials of these are (four
+warps have no registers for that). Heads that are near in L2 gained nothing; warps with different work do not compile for Hopper in Triton 3.6.
+
+Backward, cut likewise (6.06 ms, one program of eight warps 7.37): one kernel goes over queries for each tile of keys, one over keys for each tile of
+queries, so each sum has one owner and a fixed order: the same bits twice, for seven products where five would do with atomics. Heads that share keys
+are summed by the program that has them.
 
 Packed sequences are one long one in which a query sees from its own beginning to its own end: `edges` (2, T) holds both for each position.
 """
@@ -21,24 +26,20 @@ from popcorn.ops.launching import Launcher
 MULTIPLES = {"K": 64}
 
 
-class Forward(NamedTuple):
-    """How the forward pass is cut."""
+class Way(NamedTuple):
+    """How a pass is cut. Two programs of four warps on a multiprocessor: one makes products while the other makes exponentials."""
 
-    queries: int
-    """That a program has."""
-    keys: int
-    """Of a step."""
+    own: int
+    """Queries or keys that a program has."""
+    passing: int
+    """Keys or queries of a step."""
     warps: int
     stages: int
-    together: int = 16
-    """Heads whose programs are started together: what they read is to stay in L2."""
-    ahead: bool = True
-    """Whether scores of the next keys are made while exponentials of these are."""
 
 
-FORWARD = Forward(128, 128, 8, 2)
-BACKWARD = (128, 64, 8, 2)
-"""The tile that a program keeps, those that it goes over, warps, stages."""
+FORWARD = Way(128, 64, 4, 2)
+FOR_KEYS, FOR_QUERIES = Way(64, 64, 4, 2), Way(64, 64, 4, 2)
+"""Of the backward pass."""
 _LOG2_E = 1.4426950408889634
 _UNSEEN = tl.constexpr(-(2.0**100))  # times any scale exact, so that a difference to itself is 0 in a fused multiplication
 
@@ -60,26 +61,21 @@ def _range_of(edges, own, start, times, HIGH: tl.constexpr, PACKED: tl.constexpr
 
 
 @triton.jit
-def _place_of(rows, together, heads, group, times, QUERIES: tl.constexpr):
-    # (row, first query, sequence, head, the head that it shares keys with) of a program: so many rows together, of them the longest tiles first
+def _place_of(heads, group, times, QUERIES: tl.constexpr):
+    # (row, first query, sequence, head, the head that it shares keys with) of a program, the longest tiles first
     many = tl.cdiv(times, QUERIES)
-    lowest = tl.program_id(0) // (together * many) * together
-    here = tl.minimum(rows - lowest, together)
-    place = tl.program_id(0) - lowest * many
-    row = lowest + place % here
-    return row, (many - 1 - place // here) * QUERIES, row // heads, row % heads, row % heads // group
+    rows = tl.num_programs(0) // many
+    row = tl.program_id(0) % rows
+    return row, (many - 1 - tl.program_id(0) // rows) * QUERIES, row // heads, row % heads, row % heads // group
 
 
 @triton.jit
 def _over_keys(
-    total, top, part, scores, q, k, v, outer, shared, begin, end, scale, first, last,
-    MASKED: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr, AHEAD: tl.constexpr,
-):  # fmt: skip
+    total, top, part, q, k, v, outer, shared, begin, end, scale, first, last, MASKED: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr
+):
     for start in tl.range(first, last, KEYS):
-        if AHEAD:
-            following = tl.dot(q, _tile(k, outer, shared, start + KEYS, KEYS, WIDE).T)
-        else:
-            scores = tl.dot(q, _tile(k, outer, shared, start, KEYS, WIDE).T)
+        keys = _tile(k, outer, shared, start, KEYS, WIDE)
+        scores = tl.dot(q, keys.T)
         if MASKED:
             key = start + tl.arange(0, KEYS)[None, :]
             scores = tl.where((key >= begin[:, None]) & (key < end[:, None]), scores, _UNSEEN)
@@ -90,18 +86,15 @@ def _over_keys(
         values = _tile(v, outer, shared, start, KEYS, WIDE)
         total = tl.dot(mass.to(values.dtype), values, total * kept[:, None])
         top = higher
-        if AHEAD:
-            scores = following
-    return total, top, part, scores
+    return total, top, part
 
 
 @triton.jit
 def _forward_tiles(
-    q, k, v, y, sums, edges, rows, together, heads, group, times, scale,
+    q, k, v, y, sums, edges, heads, group, times, scale,
     CAUSAL: tl.constexpr, PACKED: tl.constexpr, QUERIES: tl.constexpr, KEYS: tl.constexpr, WIDE: tl.constexpr,
-    AHEAD: tl.constexpr,
 ):  # fmt: skip
-    row, start, outer, head, shared = _place_of(rows, together, heads, group, times, QUERIES)
+    row, start, outer, head, shared = _place_of(heads, group, times, QUERIES)
     query = start + tl.arange(0, QUERIES)
     queries = _tile(q, outer, head, start, QUERIES, WIDE)
     total = tl.zeros([QUERIES, WIDE], tl.float32)
@@ -110,21 +103,14 @@ def _forward_tiles(
     begin, end, low, high, clear, limit = _range_of(edges, query, start, times, QUERIES, PACKED)
     if CAUSAL:
         end, high, limit = tl.minimum(end, query + 1), tl.minimum(start + QUERIES, times), start
-    scores = tl.zeros([QUERIES, KEYS], tl.float32)
-    if AHEAD:
-        scores = tl.dot(queries, _tile(k, outer, shared, low, KEYS, WIDE).T)
     if PACKED:
         clear = low + tl.cdiv(clear - low, KEYS) * KEYS
-        total, top, part, scores = _over_keys(
-            total, top, part, scores, queries, k, v, outer, shared, begin, end, scale, low, tl.minimum(clear, high), True, KEYS, WIDE, AHEAD
+        total, top, part = _over_keys(
+            total, top, part, queries, k, v, outer, shared, begin, end, scale, low, tl.minimum(clear, high), True, KEYS, WIDE
         )
     whole = clear + tl.maximum(limit - clear, 0) // KEYS * KEYS
-    total, top, part, scores = _over_keys(
-        total, top, part, scores, queries, k, v, outer, shared, begin, end, scale, clear, whole, False, KEYS, WIDE, AHEAD
-    )
-    total, top, part, scores = _over_keys(
-        total, top, part, scores, queries, k, v, outer, shared, begin, end, scale, whole, high, True, KEYS, WIDE, AHEAD
-    )
+    total, top, part = _over_keys(total, top, part, queries, k, v, outer, shared, begin, end, scale, clear, whole, False, KEYS, WIDE)
+    total, top, part = _over_keys(total, top, part, queries, k, v, outer, shared, begin, end, scale, whole, high, True, KEYS, WIDE)
     tl.store(sums + row.to(tl.int64) * times + query, top + tl.log2(part), mask=query < times)
     y.store([outer, head, start, 0], (total / part[:, None]).to(y.dtype).reshape([1, 1, QUERIES, WIDE]))
 
@@ -218,10 +204,10 @@ def _over_keys_again(
 
 @triton.jit
 def _backward_queries(
-    q, k, v, dy, dq, sums, along, edges, rows, together, heads, group, times, scale, slope_scale,
+    q, k, v, dy, dq, sums, along, edges, heads, group, times, scale, slope_scale,
     CAUSAL: tl.constexpr, PACKED: tl.constexpr, OWNED: tl.constexpr, PASSING: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    row, start, outer, head, shared = _place_of(rows, together, heads, group, times, OWNED)
+    row, start, outer, head, shared = _place_of(heads, group, times, OWNED)
     query = start + tl.arange(0, OWNED)
     queries, slopes = _tile(q, outer, head, start, OWNED, WIDE), _tile(dy, outer, head, start, OWNED, WIDE)
     at = row.to(tl.int64) * times + query
@@ -246,8 +232,8 @@ _launch_along, _launch_forward = Launcher(_along), BlockLauncher(_forward_tiles)
 _launch_keys, _launch_queries = BlockLauncher(_backward_keys), BlockLauncher(_backward_queries)
 
 
-def _blocks(t: Tensor, high: int) -> Block:
-    return t, (1, 1, high, t.shape[3])
+def _blocks(high: int, *tensors: Tensor) -> tuple[Block, ...]:
+    return tuple((t, (1, 1, high, t.shape[3])) for t in tensors)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, y: Tensor, causal: bool, edges: Tensor | None = None) -> Tensor:
@@ -256,10 +242,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, y: Tensor, causal: bool, edges: Tens
     way = FORWARD
     sums = q.new_empty(q.shape[:3], dtype=torch.float32)
     q, k, v = reachable(q), reachable(k), reachable(v)
-    blocks = (_blocks(q, way.queries), _blocks(k, way.keys), _blocks(v, way.keys), _blocks(y, way.queries))
-    numbers = (outer * heads, way.together, heads, heads // k.shape[1], times, wide**-0.5 * _LOG2_E)
-    constants = (causal, edges is not None, way.queries, way.keys, wide, way.ahead)
-    programs = outer * heads * -(-times // way.queries)
+    (queries, out), (keys, values) = _blocks(way.own, q, y), _blocks(way.passing, k, v)
+    blocks = (queries, keys, values, out)
+    numbers = (heads, heads // k.shape[1], times, wide**-0.5 * _LOG2_E)
+    constants = (causal, edges is not None, way.own, way.passing, wide)
+    programs = outer * heads * -(-times // way.own)
     _launch_forward(programs, blocks, (sums, sums if edges is None else edges), numbers, constants, way.warps, way.stages)
     return sums
 
@@ -277,20 +264,20 @@ def attend_back(
     """Writes the gradients of q, k and v that are needed into `made`."""
     q, k, v, dy = (reachable(t) for t in (*inputs, dy))
     (outer, heads, times, wide), sharing = q.shape, k.shape[1]
-    owned, passing, warps, stages = BACKWARD
     along, by = torch.empty_like(sums), sums if edges is None else edges
-    tiles = outer * -(-times // owned)
-    numbers: tuple[float, ...] = (heads, heads // sharing, times, wide**-0.5 * _LOG2_E, wide**-0.5)
-    constants = (causal, edges is not None, owned, passing, wide)
-    given: tuple[Block, ...]
-    own, pass_ = ({n: _blocks(t, high) for n, t in zip("qkvy", (q, k, v, dy), strict=True)} for high in (owned, passing))
+    numbers = (heads, heads // sharing, times, wide**-0.5 * _LOG2_E, wide**-0.5)
     rows = outer * heads * times
     steps = (*y.stride()[:3], *dy.stride()[:3])
     _launch_along(-(-rows // 16), (y, dy, along), (rows, wide, heads, times, *steps), (16, wide), 4)
+    fixed = (causal, edges is not None)
     if needed[1] or needed[2]:
-        given = (pass_["q"], own["k"], own["v"], pass_["y"], _blocks(made[1], owned), _blocks(made[2], owned))
-        _launch_keys(tiles * sharing, given, (sums, along, by), numbers, constants, warps, stages)
+        way = FOR_KEYS
+        (queries, slopes), (keys, values, dk, dv) = _blocks(way.passing, q, dy), _blocks(way.own, k, v, made[1], made[2])
+        programs, constants = outer * sharing * -(-times // way.own), (*fixed, way.own, way.passing, wide)
+        blocks = (queries, keys, values, slopes, dk, dv)
+        _launch_keys(programs, blocks, (sums, along, by), numbers, constants, way.warps, way.stages)
     if needed[0]:
-        given = (own["q"], pass_["k"], pass_["v"], own["y"], _blocks(made[0], owned))
-        numbers = (outer * heads, FORWARD.together, *numbers)
-        _launch_queries(tiles * heads, given, (sums, along, by), numbers, constants, warps, stages)
+        way = FOR_QUERIES
+        (queries, slopes, dq), (keys, values) = _blocks(way.own, q, dy, made[0]), _blocks(way.passing, k, v)
+        programs, constants = outer * heads * -(-times // way.own), (*fixed, way.own, way.passing, wide)
+        _launch_queries(programs, (queries, keys, values, slopes, dq), (sums, along, by), numbers, constants, way.warps, way.stages)

@@ -122,7 +122,7 @@ class Kernel:
     ) -> list[Tensor | None]:
         """The gradients of the inputs that are needed, from what was saved; those of others may be made with them."""
         given = [tensor.contiguous() for tensor in saved]
-        cotangents = [cotangent.contiguous() for cotangent in cotangents]
+        cotangents = [one.contiguous() for one in cotangents if one is not None and one.is_floating_point()]
         made = [
             torch.empty(t.shape, dtype=t.dtype, device=t.device) if t.is_floating_point() and (wanted or not self.skips) else None
             for t, wanted in zip(given, needed, strict=False)  # what is kept comes last, and has no gradient

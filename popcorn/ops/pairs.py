@@ -1,7 +1,7 @@
 """Mean over rows of a sum that is taken element by element over two tensors of one shape, and its slopes. Needs torch and triton."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,37 +10,31 @@ from popcorn.ops.launching import Launcher
 from popcorn.ops.sums import mean_of
 from popcorn.ops.tiles import as_spans, block_of, fresh, processors
 
-
-class Way(NamedTuple):
-    """How a sum is cut."""
-
-    block: int
-    """Elements of a step."""
-    warps: int
-    together: int
-    """Programs on a multiprocessor."""
-
-
-WAY = Way(2048, 4, 8)
 WARPS = 4
 FEW = 8192
 """Elements that one program goes over sooner than two kernels are launched."""
 
 
-def mean_over(launch: Launcher, tensors: tuple[Tensor, ...], numbers: tuple[float, ...] = (), constants: tuple[Any, ...] = ()) -> Tensor:
-    """The scalar, in the tensors' element type.
+def mean_over(
+    launch: Launcher,
+    tensors: tuple[Tensor, ...],
+    numbers: tuple[float, ...] = (),
+    constants: tuple[Any, ...] = (),
+    together: int = 32 // WARPS,
+) -> Tensor:
+    """The scalar, in the tensors' element type, by `together` programs on a multiprocessor.
 
     The kernel's parameters: both tensors, sums; spans, width, both steps, `numbers`, rows; `constants`, whether it is alone, block. A program
     writes its sum; one that is alone the mean.
     """
     first = tensors[0]
     given, steps, spans, width = as_spans(tensors, first.shape[-1])
-    block, rows = block_of(width, WAY.block), first.numel() // first.shape[-1]
+    block, rows = block_of(width), first.numel() // first.shape[-1]
     parts = spans * -(-width // block)
     alone = parts * block <= FEW
-    programs = 1 if alone else min(parts, processors(first.get_device()) * WAY.together)
+    programs = 1 if alone else min(parts, processors(first.get_device()) * together)
     sums = first.new_empty(()) if alone else torch.empty((programs,), dtype=torch.float32, device=first.device)
-    launch(programs, (*given, sums), (spans, width, *steps, *numbers, float(rows)), (*constants, alone, block), WAY.warps)
+    launch(programs, (*given, sums), (spans, width, *steps, *numbers, float(rows)), (*constants, alone, block), WARPS)
     return sums if alone else mean_of(sums, first.dtype, programs, rows)
 
 

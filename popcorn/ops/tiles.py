@@ -136,6 +136,6 @@ SPAN_BLOCK = 2048
 """Elements of a step along a span: 16 a thread of four warps."""
 
 
-def block_of(width: int, most: int = SPAN_BLOCK) -> int:
+def block_of(width: int) -> int:
     """Elements that a program takes of a span."""
-    return min(most, max(16, power_of_two(width)))
+    return min(SPAN_BLOCK, max(16, power_of_two(width)))

@@ -4,6 +4,7 @@ While a problem's get_inputs runs, its torch.randn and torch.rand are answered f
 number for randn, any number in [0, 1) for rand. So a softmax of randn stays a probability and an index stays an index.
 """
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +49,7 @@ class Drawing(TorchFunctionMode):
 
 def _draw_in_parts(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor | None:
     """randn or rand of a large tensor on a CPU, by all cores: torch draws with one. None where that is not what is asked for."""
-    if kwargs.keys() - {"dtype", "device", "size", "requires_grad"}:
+    if kwargs.keys() - {"dtype", "device", "size", "requires_grad"} or _elements(args, kwargs) <= _PART:
         return None
     drawn = torch.empty(*args, **kwargs)
     if drawn.device.type != "cpu" or drawn.numel() <= _PART or not drawn.is_floating_point():
@@ -62,6 +63,12 @@ def _draw_in_parts(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor | 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(fill, range(len(parts))))
     return drawn
+
+
+def _elements(args: tuple, kwargs: dict) -> int:
+    """Of a tensor with these arguments: to make one for its size alone would take as long as to draw a small one."""
+    sizes = kwargs.get("size", args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args)
+    return math.prod(sizes) if isinstance(sizes, (list, tuple)) and all(isinstance(size, int) for size in sizes) else _PART + 1
 
 
 def _real(x: torch.Tensor, distribution: str) -> torch.Tensor:
@@ -124,7 +131,7 @@ def _every(x: torch.Tensor, step: int) -> torch.Tensor:
 
 def cast(tree: Any, dtype: torch.dtype) -> Any:
     """Floating tensors of a tree to `dtype`; integers, booleans, floats of one byte (quantised by their problem) and everything else stay."""
-    return _map(tree, lambda t: t.to(dtype) if t.is_floating_point() and t.element_size() > 1 else t)
+    return _map(tree, lambda t: t.to(dtype) if t.dtype != dtype and t.is_floating_point() and t.element_size() > 1 else t)
 
 
 def lay_out(tree: Any, layout: str) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from popcorn.measure.timing import WINDOW_S
 from popcorn.verify.defences.clock import FIRM, IN_MOST, PRESENT_STEP_S, SLACK, STEP_S, batch_slack_s, may_be_short, over_claimed
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 
 _BATCHES = 6
 """Most batches of either side that the parent times before it asks in pairs; one where the clocks agree."""
+_EMPTY = 3
+"""Batches without calls, of which the quickest is what one costs beside its calls; where nothing is handed over one takes 2 ms."""
 _LEAST_OF = 3
 """Batches of the candidate, of which the quickest is held against its claims in all launches, where these may fall short."""
 _MOST_IN_BATCH = 1000
 _CHAINED = 500
 """Calls of a batch of short ones, in which each answer chooses the next question."""
+_BATCH_S, _OF_CLAIMED_S = 0.02, 0.004
 _LONGEST_S = 1.0
 """Of a batch of somebody slow."""
 _SHORT_S = 1e-4
@@ -59,7 +63,7 @@ def check_batch(launch: "Launch") -> None:
         # the quickest of several on either side: whatever disturbs a batch makes it longer
         contents = _prepare(launch, sets, choice)
         mine_s = min(mine_s, _batch(launch, CANDIDATE, contents, cold=not agreed))
-        overhead_s = min(overhead_s, _batch(launch, BASELINE, contents, call=False))
+        overhead_s = min([overhead_s, *(_batch(launch, BASELINE, contents, call=False) for _ in range(_EMPTY if _stays(launch) else 1))])
         launch.taken.parent_s = mine_s - overhead_s if mine_s > overhead_s else None
         ratio = over_claimed(mine_s - overhead_s, claimed_s / lengthened)
         if _stays(launch):
@@ -90,7 +94,14 @@ def check_batch(launch: "Launch") -> None:
         colder = max(1.0, (reference[0] - overhead_s) / own_s)
         launch.lengthen(CANDIDATE, (mine_s - overhead_s) / colder, slack)
     else:
-        settle_dispute(launch, lambda side: _batch(launch, side, _prepare(launch, sets, choice)) - batch_slack_s(overhead_s, calls, step_s))
+        known = [contents]  # to the reference they may be: it is nobody who would profit
+
+        def again_s(side: str) -> float:
+            if side == CANDIDATE:
+                known[:] = [_prepare(launch, sets, choice)]
+            return _batch(launch, side, known[0]) - batch_slack_s(overhead_s, calls, step_s)
+
+        settle_dispute(launch, again_s)
 
 
 def next_questions(launch: "Launch") -> list[dict[str, Any]]:
@@ -115,13 +126,23 @@ def _choice(launch: "Launch") -> dict[str, Any] | None:
 
 
 def _sets(launch: "Launch", chained: bool) -> int:
-    """Input sets of about 20 ms of the reference's calls, as far as memory allows."""
+    """Input sets of about 20 ms of the reference's calls, and of 4 ms of what the candidate claims, as far as memory allows: of three quick calls what
+    is asked around them would be a third."""
     each = launch.trials.last["input_bytes"] + 2 * launch.trials.last["output_bytes"] + 1
     room = MEMORY["cuda" if launch.session.bench.cuda else "cpu"] // 2 // each
     most = math.ceil(_LONGEST_S / launch.recorded_s(CANDIDATE))  # who is slow says so, and makes fewer
     if chained:
         return max(2, min(_CHAINED, room // WAYS, most)) * WAYS
-    return max(2, min(_MOST_IN_BATCH, room, most, math.ceil(0.02 / max(launch.pace.once_s, 1e-6))))
+    wanted = max(_BATCH_S / max(launch.pace.once_s, 1e-6), _OF_CLAIMED_S / launch.recorded_s(CANDIDATE))
+    return max(2, min(_MOST_IN_BATCH, room, most, math.ceil(wanted)))
+
+
+def kept_bytes(launch: "Launch") -> int:
+    """What the results of a batch will take, about: they are kept until the parent has read them. Known before anybody has claimed anything."""
+    if not launch.pace.once_s:
+        return 0
+    calls = max(_BATCH_S / launch.pace.once_s, _OF_CLAIMED_S / WINDOW_S * launch.pace.per_window)
+    return int(min(MEMORY["cpu"] // 4, (1 + min(calls, _MOST_IN_BATCH)) * launch.trials.last["output_bytes"]))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from popcorn.units import show_time
 from popcorn.verify.defences.clock import SLACK
-from popcorn.worker.batch import next_questions
+from popcorn.worker.batch import kept_bytes, next_questions
 from popcorn.worker.census import Census
 from popcorn.worker.judging import Trials, construct, hold_results, told
 from popcorn.worker.nursery import Child
@@ -39,7 +39,7 @@ _MUCH = 0.2
 _SETTLING = {"cpu": 2, "cuda": 1}
 """Blocks that do not count at the beginning of a launch."""
 _ROOM = 2
-"""A CPU's heap grows once, before anything lies in it, to so many times what a block needs. glibc 2.36 cannot give a freed aligned block out again for one of
+"""A CPU's heap grows once, before anything lies in it, to so many times what a block and a batch need. glibc 2.36 cannot give a freed aligned block out again for one of
 its own size, so new ones lie elsewhere until neighbours have merged; with just enough room some block or other met fresh pages, and took twice as long."""
 
 
@@ -128,7 +128,7 @@ class Launch:
             construct(session, child, trial, question, "load")
         else:
             construct_reference(session, child, trial, question)
-        footprint = _ROOM * self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"])
+        footprint = _ROOM * (self.pace.calls * (trial["input_bytes"] + 3 * trial["output_bytes"]) + kept_bytes(self))
         self._ask(side, child, {"do": "take", "inbox": trial["inbox"], "sets": [trial["set"]], "footprint": footprint})
         first = {"do": "first", "forward_seed": question["forward_seed"]}
         if side == CANDIDATE:

@@ -50,7 +50,7 @@ def check_row(launch: "Launch") -> None:
 
     shortest_s, tries, end = math.inf, 0, time.monotonic() + 1.0
     while shortest_s > claimed_s * SLACK and (tries < 3 or time.monotonic() < end):
-        if tries == 1 and known:  # it was another launch's, and perhaps another machine
+        if tries == 2 and known:  # it was another launch's, and perhaps another machine; one more row costs less than to ask again
             asking_s = _asking_s(launch, counts[BASELINE], outbox)
         tries += 1
         shortest_s = min(shortest_s, row_s(CANDIDATE))

@@ -1,6 +1,7 @@
 // Rows of floating numbers by whole vectors: GCC's and Clang's vector extension at the width of this processor's registers.
 // Nothing is left to a compiler's own judgement of what may become a vector. Sums run in four vectors at a time: no chain of additions is
 // longer than a 4 · lanes-th of the row, for speed and for its error.
+#include <type_traits>
 #include <utility>
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -104,10 +105,12 @@ template <class W, class Act> inline __attribute__((always_inline)) void over(in
 }
 
 // act(width): of rows as wide as a head, a constant that compilers unroll by; a loop's own cost would be as large as its work
-template <class Act> inline void by_width(int64_t d, Act act) {
-    if (d == 64) act(std::integral_constant<int64_t, 64>{});
-    else if (d == 128) act(std::integral_constant<int64_t, 128>{});
-    else act(d);
+template <class T, class Act> inline void by_width(int64_t d, Act act) {
+    if constexpr (std::is_same<T, float>::value) {  // elsewhere they would cost more of a build than they give
+        if (d == 64) return act(std::integral_constant<int64_t, 64>{});
+        if (d == 128) return act(std::integral_constant<int64_t, 128>{});
+    }
+    act(d);
 }
 
 // -- sums and largest of a row --------------------------------------------------------------------------------------------------------
@@ -194,24 +197,31 @@ template <class W> struct Columns {
 
 // -- functions ------------------------------------------------------------------------------------------------------------------------
 
-// exp of what is at most 88 (or NaN): 2^n times a polynomial (Cephes, S. Moshier), within a unit of the last place; 0 below -87.3
+// exp of what is at most 88 (or NaN): 2^n times a polynomial (minimax of degree 6, 3e-9) within 0.7 units of the last place; 0 far below
 inline vec<float> exp_below(vec<float> x) {
+#if defined(__AVX512F__)
+    const vec<float> least = all(-110.0f);
+#else
     const vec<float> least = all(-87.3f);
+#endif
     vec<float> bounded = larger(least, x);
     vec<float> shifted = bounded * 1.44269504088896341f + 12582912.0f;  // 1.5 · 2^23: the whole number stands in the last bits
     vec<float> n = shifted - 12582912.0f;
     vec<float> r = bounded - n * 0.693359375f;
     r = r + n * 2.12194440e-4f;
-    vec<float> p = all(1.9875691500e-4f);
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
+    vec<float> p = all(1.3814320555e-3f);
+    p = p * r + 8.3688516170e-3f;
+    p = p * r + 4.1668400168e-2f;
+    p = p * r + 1.6666519642e-1f;
+    p = p * r + 4.9999994040e-1f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
+#if defined(__AVX512F__)
+    return (vec<float>)_mm512_scalef_ps((__m512)p, (__m512)n);  // with what is below the normal numbers
+#else
     vec<float> v = (vec<float>)((vec<int32_t>)p + ((vec<int32_t>)shifted << 23));
     return x < least ? vec<float>{} : v;
+#endif
 }
 inline vec<float> exp_(vec<float> x) {
     const vec<float> most = all(88.72283f);

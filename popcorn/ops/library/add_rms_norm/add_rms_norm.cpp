@@ -7,7 +7,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         const T *x = at<T>(in[0]), *residual = at<T>(in[1]), *weight = at<T>(in[2]);
         T *y = at<T>(out[0]), *total = at<T>(out[1]);
         share(n, width, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T *a = x + r * d, *b = residual + r * d;
                     T* sum = total + r * d;
@@ -40,7 +40,7 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T *dx = at<T>(grads[0]), *dresidual = at<T>(grads[1]), *dweight = at<T>(grads[2]);
         Columns<W> columns(threads, width);
         share(n, width, threads, [&](int64_t first, int64_t end, int me) {
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T *a = x + r * d, *b = residual + r * d, *dyr = dy + r * d, *dtr = dtotal + r * d;
                     Sum<W> squares, along;

@@ -23,13 +23,20 @@ MULTIPLES = attending.MULTIPLES
 
 
 @triton.jit
-def _spread(cuts, edges, rows, BLOCK: tl.constexpr):
-    begin, end = tl.load(cuts + tl.program_id(0)).to(tl.int32), tl.load(cuts + tl.program_id(0) + 1).to(tl.int32)
-    for start in range(begin, end, BLOCK):
-        row = start + tl.arange(0, BLOCK)
-        inside = (row < end) & (row < rows)
-        tl.store(edges + row, begin + row * 0, mask=inside)
-        tl.store(edges + rows + row, end + row * 0, mask=inside)
+def _spread(cuts, edges, rows, many, ROWS: tl.constexpr, CUTS: tl.constexpr):
+    # of each row the last cut at or before it and the first one behind it; a row outside all sequences sees nothing
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    begin = tl.full([ROWS], -1, tl.int32)
+    end = tl.full([ROWS], 2**31 - 1, tl.int32)
+    for start in range(0, many, CUTS):
+        at = start + tl.arange(0, CUTS)
+        cut = tl.load(cuts + at, mask=at < many, other=-1).to(tl.int32)[None, :]
+        before = cut <= row[:, None]
+        begin = tl.maximum(begin, tl.max(tl.where(before, cut, -1), 1))
+        end = tl.minimum(end, tl.min(tl.where(before, 2**31 - 1, cut), 1))
+    known = (begin >= 0) & (end < 2**31 - 1)
+    tl.store(edges + row, tl.where(known, begin, 0), mask=row < rows)
+    tl.store(edges + rows + row, tl.where(known, end, 0), mask=row < rows)
 
 
 _launch_spread = Launcher(_spread)
@@ -37,8 +44,8 @@ _launch_spread = Launcher(_spread)
 
 def _edges_of(cuts: Tensor, rows: int) -> Tensor:
     """Where each row's sequence begins and ends, (2, N) in int32."""
-    edges = torch.zeros((2, rows), dtype=torch.int32, device=cuts.device)
-    _launch_spread(cuts.shape[0] - 1, (cuts.contiguous(), edges), (rows,), (1024,), 4)
+    edges = torch.empty((2, rows), dtype=torch.int32, device=cuts.device)
+    _launch_spread(-(-rows // 128), (cuts.contiguous(), edges), (rows, cuts.shape[0]), (128, 16), 4)
     return edges
 
 

@@ -1,8 +1,10 @@
 """Generalised Jensen-Shannon divergence in Triton. Needs torch and triton.
 
-Bound by memory, in half precision nearly by exponentials and logarithms as well: three of them an element. Forward: both inputs read once, 2·R·V
-elements, nothing of their size written: programs that stay each keep one sum, a last program adds them in a fixed order. Backward: both read, the
-asked gradients written.
+Bound by memory, in half precision nearly by exponentials and logarithms as well: three of them an element, an instruction each; all is reckoned in
+logarithms to 2, with β inside them (Triton's own exp and log, 60 instructions an element, made it half as fast as a copy). Forward: both inputs read
+once, 2·R·V elements, nothing of their size written: programs that stay each keep one sum, a last program adds them in a fixed order. On an H200 96 % of a
+copy by 16 programs a multiprocessor, 90 % by 8, 87 % by 12; with all loads before the first exponential 89 %. Backward: both read, the asked gradients
+written.
 """
 
 import math
@@ -19,8 +21,9 @@ from popcorn.ops.pairs import mean_over, slopes_over
 from popcorn.ops.powers import log2_of
 
 LANGUAGE = "triton"
+TOGETHER = 16
+"""Programs on a multiprocessor: more than it holds at once, so that some always begin."""
 _LOG2_E = tl.constexpr(1.4426950408889634)
-FIRST = False
 _TINY = tl.constexpr(1.1754944e-38)
 _NOTHING = tl.constexpr(-60000.0)
 """Of a logarithm: adds 0 to every sum, in every element type."""
@@ -29,7 +32,7 @@ _NOTHING = tl.constexpr(-60000.0)
 @triton.jit
 def _forward_spans(
     log_q, log_p, sums, spans, width, q_step, p_step, q_part, p_part, rows,
-    QUICK: tl.constexpr, FIRST: tl.constexpr, ALONE: tl.constexpr, BLOCK: tl.constexpr,
+    QUICK: tl.constexpr, ALONE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     blocks = tl.cdiv(width, BLOCK)
     total = tl.zeros([BLOCK], tl.float32)
@@ -37,11 +40,8 @@ def _forward_spans(
         span = (part // blocks).to(tl.int64)
         column = (part % blocks).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         inside = column < width
-        a = tl.load(log_q + span * q_step + column, mask=inside, other=_NOTHING)
-        b = tl.load(log_p + span * p_step + column, mask=inside, other=_NOTHING)
-        if FIRST:
-            tl.debug_barrier()
-        a, b = a.to(tl.float32), b.to(tl.float32)
+        a = tl.load(log_q + span * q_step + column, mask=inside, other=_NOTHING).to(tl.float32)
+        b = tl.load(log_p + span * p_step + column, mask=inside, other=_NOTHING).to(tl.float32)
         # a part of the mean is 2 to a logarithm and that of its weight; all in logarithms to 2
         q, p = tl.exp2(a * _LOG2_E + q_part), tl.exp2(b * _LOG2_E + p_part)
         m = log2_of(tl.maximum(p + q, _TINY), QUICK)
@@ -83,7 +83,7 @@ def _parts(beta: float) -> tuple[float, float]:
 
 def _forward(tensors: Any, scalars: Any) -> Any:
     quick = tensors[0].element_size() == 2
-    return (mean_over(_launch_forward, tensors, _parts(scalars[0]), (quick, FIRST)),), ()
+    return (mean_over(_launch_forward, tensors, _parts(scalars[0]), (quick,), TOGETHER),), ()
 
 
 def _backward(tensors: Any, kept: Any, cotangents: Any, scalars: Any, needed: Any) -> list[Tensor | None]:

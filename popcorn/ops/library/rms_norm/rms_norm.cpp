@@ -7,7 +7,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         const T *x = at<T>(in[0]), *weight = at<T>(in[1]);
         T* y = at<T>(out[0]);
         share(n, width, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T* row = x + r * d;
                     Sum<W> squares;
@@ -35,7 +35,7 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         T *dx = at<T>(grads[0]), *dweight = at<T>(grads[1]);
         Columns<W> columns(threads, width);
         share(n, width, threads, [&](int64_t first, int64_t end, int me) {
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T *row = x + r * d, *dyr = dy + r * d;
                     Sum<W> squares, along;

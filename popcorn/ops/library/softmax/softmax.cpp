@@ -8,7 +8,7 @@ int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, con
         share(n, width, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
             std::vector<W> room(sizeof(T) == sizeof(W) ? 0 : width);
             alignas(64) W head[128];
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T* row = x + r * d;
                     // a long row and two copies may not fit the cache, and what is as wide as a head stays in registers
@@ -38,7 +38,7 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         const T *out = at<T>(in[0]), *slopes = at<T>(dout[0]);
         T* dx = at<T>(grads[0]);
         share(n, width, threads_of(scalars, n_scalars, 0), [&](int64_t first, int64_t end, int) {
-            by_width(width, [&](auto d) {
+            by_width<T>(width, [&](auto d) {
                 for (int64_t r = first; r < end; r++) {
                     const T *y = out + r * d, *dy = slopes + r * d;
                     Sum<W> sum, rest;

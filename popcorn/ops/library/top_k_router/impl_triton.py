@@ -1,8 +1,10 @@
 """The choice of experts in Triton. Needs torch and triton.
 
-Bound by memory, as far as so little is bound by anything but its launch: logits read once, R·E elements, the k largest found one after the other in
-registers, where plain torch sorts every row in memory. Backward: k weights and their gradients read, R·E written. Equal logits: the lower
-index first.
+Bound by memory, as far as so little is bound by anything but its launch, and by instructions: logits read once, R·E elements, the k largest found one
+after the other in registers, where plain torch sorts every row in memory. Value and place are one whole number, so a choice is one reduction, and of
+equal logits the lower index comes first. Backward: k weights and their gradients read, R·E written, zeros first: they wait for nothing.
+On an H200 at 65,536 × 128 both are as fast, within a tenth, by programs of 1 to 8 warps and 512 to 8,192 elements: 14.5 and 12.4 µs, a copy of as many
+bytes 10. About 20 instructions an element are what is left; a second mask for what lies beyond a row is gone since that was measured.
 """
 
 from typing import Any
@@ -15,12 +17,13 @@ from torch import Tensor
 from popcorn.ops.calls import ACCEPTED, Answer, Call, Rejected
 from popcorn.ops.gpu import gpu
 from popcorn.ops.launching import Launcher
+from popcorn.ops.powers import exp_of
 from popcorn.ops.tiles import as_rows, fresh, power_of_two
 
 LANGUAGE = "triton"
 MOST_EXPERTS, MOST_CHOSEN = 4096, 32
 _PLACES = tl.constexpr(8191)
-CHOOSE, BACK = (4096, 8), (4096, 8)
+CHOOSE, BACK = (4096, 8), (2048, 4)
 """Elements of a program, its warps."""
 
 
@@ -35,7 +38,7 @@ def _choose(
     v = tl.load(logits + lane.to(tl.int64)[:, None] * step + column, mask=inside, other=-float("inf")).to(tl.float32)
     # NaN counts as the largest, as torch sorts it, and its row's weights become NaN; −0 counts as 0
     bits = (tl.where(v == v, v, float("inf")) + 0.0).to(tl.int32, bitcast=True)
-    bits ^= (bits >> 31) & 0x7FFFFFFF  # whole numbers in the values' order
+    bits ^= (bits >> 31) & 0x7FFFFFFF  # whole numbers in the values' order; of what lies beyond the row the last ones
     # the place stands below the value, so one reduction finds both, and of equal values the first
     if NARROW:  # of half precision, all of whose bits are above the lowest 13
         key = (bits & ~_PLACES) | (column ^ _PLACES)
@@ -43,7 +46,6 @@ def _choose(
     else:
         key = (bits.to(tl.int64) << 13) | (column ^ _PLACES)
         least = tl.full([1, 1], -(2**62), tl.int64)
-    key = tl.where(column < width, key, least)
     place = tl.arange(0, CHOSEN)[None, :]
     best = least + tl.zeros([ROWS, CHOSEN], least.dtype)
     for j in tl.static_range(K):
@@ -54,7 +56,7 @@ def _choose(
     bits ^= (bits >> 31) & 0x7FFFFFFF
     value = (bits & ~_PLACES if NARROW else bits).to(tl.float32, bitcast=True)
     value = tl.where(place < K, value, -float("inf"))
-    mass = tl.exp(value - tl.max(value, 1)[:, None])
+    mass = exp_of(value - tl.max(value, 1)[:, None])
     share = mass / tl.sum(mass, 1)[:, None]
     out = lane.to(tl.int64)[:, None] * K + place
     known = (lane < rows)[:, None] & (place < K)
