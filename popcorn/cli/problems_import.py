@@ -54,8 +54,6 @@ def import_command(
         + ("" if len(shown) == len(states) else " --every shows a row for each.")
     )
     if usable:
-        console.print(
-            f"next: popcorn problems check --suite {suite.name} (can they judge anything?); popcorn eval {suite.name}/{usable[0].key} FILE",
-            soft_wrap=True,
-        )
+        typer.echo(f"next: popcorn problems check --suite {suite.name} (can they judge anything?)")
+        typer.echo(f"      popcorn eval {suite.name}/{usable[0].key} FILE")
     raise typer.Exit(0 if usable else 1)

@@ -55,8 +55,8 @@ def test_an_unknown_problem_is_an_error_with_a_next_step() -> None:
 def test_an_import_prints_a_table_and_the_next_step(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
     folder = write(tmp_path / "kb", {"level1/1_a.py": samples.SOFTMAX, "level1/2_b.py": "def x(:"})
-    done = run(app, ["import", "kernelbench", str(folder), "--device", "cpu"])
-    assert done.exit_code == 0 and max(len(line) for line in done.output.splitlines()) <= 110
+    done = run(app, ["import", "kernelbench", str(folder), "--device", "cpu"], env={"COLUMNS": "80"})
+    assert done.exit_code == 0 and max(len(line) for line in done.output.splitlines()) <= 80
     assert "cannot run" in done.output and "2 files; 1 run" in done.output and "popcorn eval kernelbench/L1/1 FILE" in done.output
     assert "kernelbench/L1/1" in run(app, ["list", "--suite", "kernelbench"]).output
     assert "imported: kernelbench" in run(app, ["list", "--level", "4"]).output
