@@ -207,7 +207,7 @@ def test_the_machine_s_own_control_is_run_before_a_session_and_said(cache, monke
     assert control(place, cache) is False and asked == [(1, "controls")]
 
 
-def test_the_commands_plan_and_tell_and_refuse_in_one_sentence(cache, tmp_path):
+def test_the_commands_plan_and_tell_and_refuse_in_one_sentence(cache, tmp_path, monkeypatch):
     run = CliRunner()
     planned = run.invoke(app, ["sweep", "plan", str(ROOT / "sweeps" / "smoke.toml")])
     assert planned.exit_code == 0 and "72 missing" in planned.stdout and max(map(len, planned.stdout.splitlines())) <= 100
@@ -224,4 +224,7 @@ def test_the_commands_plan_and_tell_and_refuse_in_one_sentence(cache, tmp_path):
         assert done.exit_code == code and said in re.sub(r"\s+", " ", done.output), done.output
     sweep()
     assert "4 of 4 jobs" in run.invoke(app, ["sweep", "status", "small"]).stdout
-    assert run.invoke(app, ["sweep", "stop", "small"]).exit_code == 0 and SweepFolder(cache / "sweeps" / "small").draining() == "drain"
+    folder = SweepFolder(cache / "sweeps" / "small")
+    assert "nothing to stop" in run.invoke(app, ["sweep", "stop", "small"]).stdout and folder.draining() is None
+    monkeypatch.setattr("popcorn.sweep.showing.sweep_facts", lambda _: {"state": "running"})
+    assert "drains" in run.invoke(app, ["sweep", "stop", "small"]).stdout and folder.draining() == "drain"
