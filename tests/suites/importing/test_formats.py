@@ -57,6 +57,7 @@ def test_a_file_that_is_no_problem_says_why_and_stops_nobody(tmp_path: Path, tex
 
 
 def test_a_folder_of_nothing_and_an_unknown_format_name_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing that could be a problem")
     with pytest.raises(BadProblem, match="none of the known formats"):
         read_folder(tmp_path)
     with pytest.raises(BadProblem, match="expected auto, robust_kbench"):
