@@ -1,6 +1,7 @@
 """What `popcorn search` shows: a line a program, the finding, the list of searches."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +53,7 @@ def show_finding(finding: Finding, identity: str, quiet: bool = False) -> dict[s
     print(f"best        {best.id}: {show_ratio(finding.speedup)} the reference, pooled over {times} measurement{'' if times == 1 else 's'}")
     if finding.regressed is not None:
         print(
-            f"luck        measured again on fresh seeds it is {show_ratio(2.718281828459045**-finding.regressed)} as fast as the search had seen it"
+            f"luck        measured again on fresh seeds it is {show_ratio(math.exp(-finding.regressed))} as fast as the search had seen it"
         )
     print(f"archive     {len(state.population.cells())} cells, {show_percent(finding.coverage)} of those that can be reached")
     print(f"spent       {cost}, {finding.device_s:.0f} s on the device; {finding.replayed} answers read back")

@@ -74,8 +74,10 @@ def profile_of(session: "Session") -> "Iterator[None]":
     try:
         yield
     finally:
-        if isinstance(session.profile.watched, Watched):
-            session.profile.watched.kill()
+        watched = session.profile.watched
+        # one that was waited for is gone, and its number may be another's by now
+        if isinstance(watched, Watched) and watched.process.returncode is None:
+            watched.kill()
 
 
 def main(folder: Path, owner: int) -> None:
