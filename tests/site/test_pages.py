@@ -49,6 +49,14 @@ def test_on_a_telephone_outcome_is_seen_and_speedup_begins_on_the_screen(opened,
     assert outcome["x"] + outcome["width"] <= 390 and speedup["x"] <= 300
 
 
+@pytest.mark.parametrize("name", ["evaluations.html", "runs.html", "problems/original_L1_36-HASH.html"])
+def test_on_a_laptop_a_list_needs_no_scrolling_sideways_whatever_names_it_holds(opened, name):
+    wide = (
+        opened(path_of(name), width=1280).locator(".table .scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
+    )
+    assert wide and max(wide) <= 0
+
+
 def serious_faults(page) -> dict[str, list[str]]:
     from axe_playwright_python.sync_playwright import Axe
 
