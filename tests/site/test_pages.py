@@ -107,6 +107,28 @@ def test_figures_on_a_record_page_are_those_of_the_store(opened, site):
         assert json.loads((site.folder / path).with_suffix(".json").read_text()) == record.model_dump(mode="json")
 
 
+def test_a_verdict_can_be_argued_with(opened, site):
+    page = opened(record_path(site, "endless.cu"))
+    for figure, marks in (("times", ".mark-symbol path"), ("blocks", ".mark-symbol path"), ("roof", ".mark-line path")):
+        page.wait_for_selector(f"[data-chart={figure}] {marks}", state="attached")
+    (record,) = [one for one in site.store if one.subject.name == "endless.cu"]
+    blocks = sum(
+        len(launch) for side in (record.measurement.timing.candidate, record.measurement.timing.baseline) for launch in side.blocks_s
+    )
+    assert page.locator("[data-chart=blocks] .role-mark.layer_2_marks path").count() == blocks
+    told = page.locator("#result").inner_text()
+    assert record.provenance.seed in told and record.provenance.seed_commitment in told and record.machine.torch in told
+    assert page.locator("#ranks tbody tr").count() == 2
+    assert page.locator("#checked").inner_text().count("float64") >= 1
+    here = page.locator(".jump a").evaluate_all("all => all.map(one => one.getAttribute('href')).filter(one => one.startsWith('#'))")
+    assert here and all(page.locator(one).count() == 1 for one in here)
+
+
+def test_a_failure_says_first_what_was_seen_and_has_no_figure(opened, site):
+    page = opened(record_path(site, "wrong_values.cu"))
+    assert page.locator("#result h3").first.inner_text() == "What was checked" and page.locator("[data-chart]").count() == 0
+
+
 def test_unknown_is_a_dash_with_its_reason(opened, site):
     page = opened(record_path(site, "unknown.cu"))
     row = page.locator(".card .unknown", has_text="torch.compile runtime")
