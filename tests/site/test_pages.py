@@ -202,6 +202,27 @@ def test_no_page_is_over_two_megabytes_before_interaction(site):
     assert large == []
 
 
+def test_a_page_that_is_not_there_says_so_and_leads_home(opened, site):
+    page = opened("index.html")
+    assert page.goto(f"{site.url}runs/<b>gone.html").status == 404
+    assert "No run <b>gone is in the stores" in page.locator("#why").inner_text()
+    page.watched.errors.clear()  # the browser itself writes that the page is missing
+    page.locator("#home").click()
+    assert page.url == f"{site.url}index.html"
+
+
+def test_the_head_of_the_first_page_shows_what_is_proven_alone(opened, site):
+    page = opened("index.html")
+    rows = page.locator(".proven li")
+    told = [row.inner_text() for row in rows.all()]
+    assert rows.count() == 7 and "instant.cu" in told[0] and "1,000,000×" in told[0]
+    assert not any(name in text for text in told for name in ("condemned.cu", "unfit.cu"))
+    speedups = [float(one.split()[0].rstrip("×").replace(",", "")) for one in page.locator(".proven .figure").all_inner_texts()]
+    assert speedups == sorted(speedups, reverse=True)
+    widths = page.locator(".proven .bar b").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert widths == sorted(widths, reverse=True) and widths[-1] > 0
+
+
 class _Links(HTMLParser):
     def __init__(self):
         super().__init__()
