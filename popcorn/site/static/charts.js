@@ -13,7 +13,7 @@ popcorn.chart = (() => {
       background: "transparent", font, aria: false, padding: { left: 2, right: 18, top: 6, bottom: 2 }, view: { stroke: null },
       range: { category: series(), heatmap: { scheme: "oranges" } },
       axis: { labelColor: soft, titleColor: soft, gridColor: grid, domainColor: line, tickColor: line, titleFontWeight: "normal", labelFontSize: 12, titleFontSize: 12, titlePadding: 10, labelFlush: false, labelFont: font, titleFont: font },
-      legend: { labelColor: text, titleColor: soft, titleFontWeight: "normal", labelFontSize: 12, titleFontSize: 12, symbolStrokeWidth: 2, ...(neutral ? { symbolFillColor: soft, symbolStrokeColor: soft } : {}), labelLimit: 260 },
+      legend: { labelColor: text, titleColor: soft, titleFontWeight: "normal", labelFontSize: 12, titleFontSize: 12, symbolStrokeWidth: 2, ...(neutral ? { symbolFillColor: soft, symbolStrokeColor: "transparent" } : {}), labelLimit: 260 },
       header: { labelColor: text, titleColor: soft, labelFontSize: 12 }, title: { color: text }, text: { color: text }, rule: { color: soft }, mark: { color: css("--series-1") },
     };
   }
