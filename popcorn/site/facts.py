@@ -245,13 +245,10 @@ def energy(record: Record) -> Section:
 def stages(record: Record) -> Section:
     """Build, queue, work."""
     build, made = record.build, record.provenance
+    how = "from the cache" if build.cached else build.tier and f"headers: {build.tier}"
     facts = [
         fact(
-            "build",
-            build.build_s or (0.0 if build.cached else None),
-            words.time,
-            "from the cache" if build.cached else build.tier and f"headers: {build.tier}",
-            build.reason or "nothing is built for this language",
+            "build", build.build_s or (0.0 if build.cached else None), words.time, how, build.reason or "nothing is built for this language"
         ),
         Fact("build lane", f"{words.time(made.build_lane.queue_s)} queued, {words.time(made.build_lane.run_s)} at work"),
         Fact("device lane", f"{words.time(made.device_lane.queue_s)} queued, {words.time(made.device_lane.run_s)} at work"),
@@ -261,7 +258,7 @@ def stages(record: Record) -> Section:
             words.date(made.made) + " UTC",
             f"Popcorn {made.harness}{', ' + made.git_sha[:10] if made.git_sha else ''} · {made.engine}",
         ),
-        fact("sizes of the trials", made.sizes and made.sizes.replace("_", " ")),
+        fact("sizes of the trials", made.sizes and made.sizes.replace("_", " "), unknown="older records do not say"),
         fact("seed", made.seed, note="secret until the verdict; the kernel never had it"),
         fact("seed commitment", made.seed_commitment, note="SHA-256 of the seed, made before the kernel ran"),
     ]

@@ -17,7 +17,7 @@ from popcorn.records.tables import KEY, Tables, opened
 from popcorn.schema.run import Run
 from popcorn.scoring import Attempt, Mode, Standing, mode_of, optimal, standings
 from popcorn.site.searches import Search, read_searches
-from popcorn.site.words import place_of
+from popcorn.site.words import name, place_of
 
 Row = dict[str, Any]
 
@@ -139,7 +139,7 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
         if isinstance(source.tables, Store):
             found.warnings += source.tables.warnings
     for row in found.evaluations:
-        row["name"] = told_apart(row)
+        row["name"] = told_apart(row) and name(told_apart(row))
     found.evaluations.sort(key=lambda row: row["made"] or "", reverse=True)
     found.runs.sort(key=lambda one: one.run.started or "", reverse=True)
     _score(found)
@@ -163,10 +163,10 @@ def _score(found: Gathered) -> None:
 
 def told_apart(row: Row) -> str | None:
     """A kernel's name; where its file is called what everybody's is, with the first digits of its text's hash."""
-    name = row["name"]
-    if name and name.rpartition(".")[0].lower() in _EVERYBODYS and row["candidate_hash"]:
-        return f"{name} {row['candidate_hash'][:6]}"
-    return name
+    given: str | None = row["name"]
+    if given and given.rpartition(".")[0].lower() in _EVERYBODYS and row["candidate_hash"]:
+        return f"{given} {row['candidate_hash'][:6]}"
+    return given
 
 
 _EVERYBODYS = {"kernel", "submission", "candidate", "main", "model_new", "modelnew", "solution"}
