@@ -10,7 +10,7 @@
   const WORDS = { compile_fail: "does not compile", infrastructure: "lost to the machine" };
   const buttons = [...document.querySelectorAll("[data-group]")];
   const table = popcorn.table(holder, {
-    label: "models", rows: [], sort: { key: "rank", down: false }, filters: [["tier", "tier"], ["model", "model"]],
+    label: "ranks of the models", rows: [], sort: { key: "rank", down: false }, filters: [["tier", "tier"], ["model", "model"]],
     columns: [
       { key: "rank", label: "rank", kind: "count", first: "up" }, { key: "model", label: "model" }, { key: "tier", label: "tier" },
       { key: "pareto", label: "Pareto", kind: "count", title: "Kernels on the front of this level and variant" }, { key: "pareto_problems", label: "by problem", kind: "count", title: "Problems on which no other kernel dominates its own" },
