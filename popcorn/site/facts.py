@@ -87,7 +87,7 @@ def timing(record: Record) -> Section:
         Fact("eager runtime", words.sampled(base), "the reference as written, in turns with the kernel"),
         fact("torch.compile runtime", compiled, words.sampled, unknown=no),
         Fact("speedup over eager", words.times(told.speedup), "unproven" if told.control.fit is False else told.comparison),
-        fact("speedup over torch.compile", told.speedup_compiled, words.times, unknown=no),
+        fact("speedup over torch.compile", told.speedup_compiled, words.times, "by way of eager, which each was timed in turns with", no),
         Fact("kernel mean / std", _pair(one), "raw samples"),
         Fact("eager mean / std", _pair(base), "raw samples"),
         Fact("kernel p10 / p90", f"{words.time(one.p10_s)} / {words.time(one.p90_s)}"),
@@ -295,4 +295,5 @@ def headline(record: Record) -> str:
     if told.control.fit is False:
         return f"{words.ratio(told.speedup.value)} against eager, unproven: the machine was not fit to measure"
     tail = {"faster": "faster than eager", "slower": "the speed of eager", "no difference": "eager: no difference that can be told"}
-    return f"{words.ratio(told.speedup.value)} {tail[told.comparison]}"
+    unsure = "; no controls were run with it" if told.control.fit is None else ""
+    return f"{words.ratio(told.speedup.value)} {tail[told.comparison]}{unsure}"

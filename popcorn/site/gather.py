@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 _COLUMNS = """id, problem, problem_hash, implementation, candidate_hash, language, name, case_id, case_precision, case_gradient,
 machine_device_id, machine_device_name, outcome, outcome_group, verdict_reason, time_s, low_s, high_s, baseline_time_s, speedup, speedup_low,
-speedup_high, speedup_compiled, comparison, control_fit, sol, roofline_sol_model, sol_source, bound, energy_j, energy_ratio, memory_ratio, launches_fusion_ratio,
+speedup_high, speedup_compiled, speedup_compiled_low, speedup_compiled_high, comparison, control_fit, sol, roofline_sol_model, sol_source, bound, energy_j, energy_ratio, memory_ratio, launches_fusion_ratio,
 device_lane_run_s, made, judgement, judgement_evidence"""
 EVALUATIONS = f"SELECT {_COLUMNS} FROM records WHERE kind = 'evaluation' ORDER BY made DESC, id"
 REFERENCES = """SELECT problem, problem_hash, arg_max(reference, made) AS reference, max(made) AS made FROM records
