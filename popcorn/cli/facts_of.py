@@ -161,7 +161,7 @@ def controls(timing: Timing) -> str:
     if control.fit is None:
         return unknown(control.reason)
     same = f"A/A {ratio_between(control.aa)}" if control.aa else f"A/A {UNKNOWN}"
-    planted = f"planted 1.05× measured as {ratio_between(control.planted)}" if control.planted else f"planted {UNKNOWN}"
+    planted = f"planted {control.plant:.3g}× measured as {ratio_between(control.planted)}" if control.planted else f"planted {UNKNOWN}"
     noise = f" · noise ±{show_percent(control.noise)}" if control.noise is not None else ""
     return f"{'fit' if control.fit else 'UNFIT'} · {same} · {planted}{noise}"
 

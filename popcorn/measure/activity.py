@@ -70,21 +70,24 @@ class CallActivity:
         return sum(record.time_s for record in self.records)
 
 
-def measure_spans(calls: Sequence[Call], device: str, between: Call | None = None) -> list[float]:
+def measure_spans(calls: Sequence[Call], device: str, between: Call | None = None, ahead: Call | None = None) -> list[float]:
     """Device span of each call in seconds, in order.
 
-    `between` runs before each call, outside its span (a cache flush). Raises `NoDeviceRecord` when any call left no record, and
+    `between` runs before each call, outside its span (a cache flush), and is waited for; what `ahead` puts on the device after it is not: the call is
+    issued behind it, and no time of the host's lies between the call's kernels. Raises `NoDeviceRecord` when any call left no record, and
     `StrayActivity` when there was device work outside the calls and the space between them.
     """
     spans = []
-    for index, activity in enumerate(record_activity(calls, device, between)):
+    for index, activity in enumerate(record_activity(calls, device, between, ahead)):
         if not activity.records:
             raise NoDeviceRecord(f"call {index} of {len(calls)} left no record of device activity on {device}")
         spans.append(activity.span_s)
     return spans
 
 
-def record_activity(calls: Sequence[Call], device: str, between: Call | None = None) -> list[CallActivity]:
+def record_activity(
+    calls: Sequence[Call], device: str, between: Call | None = None, ahead: Call | None = None
+) -> list[CallActivity]:  # fmt: skip
     """Device activity of each call, in order, from one profiling session; a call may have none.
 
     The session first runs a small known kernel; when even that leaves no record the profiler does not work here, and the error
@@ -107,6 +110,8 @@ def record_activity(calls: Sequence[Call], device: str, between: Call | None = N
                 if between is not None:
                     between()
                 torch.cuda.synchronize(device)
+                if ahead is not None:
+                    ahead()
             with record_function(f"{label}.call.{index}"):
                 call()
                 torch.cuda.synchronize(device)

@@ -15,6 +15,10 @@ SHORT_S = 20e-6
 WINDOW_S = 1e-3
 """Shortest window of a CPU clock: 1 ms is thousands of its steps."""
 
+_LEAST_HIDDEN, _MOST_HIDDEN = 200_000, 10_000_000
+"""Cycles for which a GPU is kept busy while the host issues a call: 0.1 to 5 ms at 2 GHz."""
+_TOGETHER = 10
+"""Warm calls issued behind one wait."""
 _PERSISTING_L2 = 0x06
 """CU_LIMIT_PERSISTING_L2_CACHE_SIZE of the driver's interface."""
 DISTURBED = 0.02
@@ -133,8 +137,9 @@ class CudaTimer:
         self._event = torch.cuda.Event
         self._elapsed = torch.cuda.Event.elapsed_time
         self._record = torch.cuda.Event.record
+        self._passed = torch.cuda.Event.query
         self._sync = torch.cuda.synchronize
-        self._hide_cycles = 200_000
+        self._hide_cycles = _LEAST_HIDDEN
         self.short = False
 
     def evict(self) -> None:
@@ -148,67 +153,108 @@ class CudaTimer:
         """Waits for every stream of the device."""
         self._sync()
 
+    def hide(self) -> Callable[[], bool]:
+        """Keep the device busy while the host issues a call, so that no launch gap is timed. Ask the answer once the call is issued: whether it came
+        too late, and the device had to wait for the host. The next one is hidden twice as long then."""
+        self._sleep(self._hide_cycles)
+        return self._watch(self._event())
+
+    def _watch(self, passed: Any) -> Callable[[], bool]:
+        self._record(passed)
+
+        def late() -> bool:
+            if not self._passed(passed):
+                return False
+            self._hide_cycles = min(_MOST_HIDDEN, 2 * self._hide_cycles)
+            return True
+
+        return late
+
     def time(self, windows: Sequence[Sequence[Call]], keep: Callable[[int, Any], None]) -> list[float]:
-        """Device seconds of each call, cold L2. Each window holds one call."""
+        """Device seconds of each call, cold L2. Each window holds one call. Those that the device had to wait for are left out where they
+        are no more than half."""
         calls = [call for window in windows for call in window]
         if self.short:
             return self._time_short(calls, keep)
         pairs = [(self._event(enable_timing=True), self._event(enable_timing=True)) for _ in calls]
+        late = []
         self._sync()
         gc.disable()
         try:
             for index, (call, (start, stop)) in enumerate(zip(calls, pairs, strict=True)):
                 self.evict()
-                self._sleep(self._hide_cycles)  # the device stays busy while the host issues the call, so no launch gap is timed
-                self._record(start)
+                self._sleep(self._hide_cycles)
+                waited = self._watch(start)
                 result = call()
                 self._record(stop)
+                late.append(waited())
                 keep(index, result)
             self._sync()
         finally:
             gc.enable()
-        return [self._elapsed(start, stop) * 1e-3 for start, stop in pairs]
+        return _in_time([self._elapsed(start, stop) * 1e-3 for start, stop in pairs], late)
 
     def _time_short(self, calls: Sequence[Call], keep: Callable[[int, Any], None]) -> list[float]:
         from popcorn.measure.activity import measure_spans
 
         results: list[Any] = [None] * len(calls)
+        late: list[bool] = []
+        waited: Callable[[], bool] | None = None
+
+        def hide() -> None:
+            nonlocal waited
+            waited = self.hide()
 
         def kept(index: int, call: Call) -> Call:
             def run() -> None:
                 results[index] = call()
+                assert waited is not None
+                late.append(waited())
 
             return run
 
-        spans = measure_spans([kept(i, call) for i, call in enumerate(calls)], "cuda", between=self.evict)
+        spans = measure_spans([kept(i, call) for i, call in enumerate(calls)], "cuda", between=self.evict, ahead=hide)
         for index, result in enumerate(results):
             keep(index, result)
         self._sync()
-        return spans
+        return _in_time(spans, late)
 
     def time_warm(self, call: Call, seconds: float) -> WarmTimes:
-        """Median device time by events without a flush, and median host time to issue a call to an idle queue."""
+        """Median device time of calls behind each other without a flush, and median host time to issue one. Some calls at a time wait behind one
+        sleep, as in `time`: what the host takes is in its own figure alone."""
         call()
         self._sync()
         start = _clock_ns()
         call()
         self._sync()
         once = max(1, _clock_ns() - start) * 1e-9
-        count = max(5, min(200, int(seconds / once)))
-        pairs, hosts = [], []
-        for _ in range(count):
-            begin, end = self._event(enable_timing=True), self._event(enable_timing=True)
-            self._record(begin)
-            start = _clock_ns()
-            call()
-            hosts.append((_clock_ns() - start) * 1e-9)
-            self._record(end)
-            pairs.append((begin, end))
-        self._sync()
-        times = sorted(self._elapsed(a, b) * 1e-3 for a, b in pairs)
-        # twice the host's time at 2 GHz, for the next cold windows; at least 0.1 ms, at most 5 ms
-        self._hide_cycles = int(min(1e7, max(2e5, 2 * sorted(hosts)[count // 2] * 2e9)))
-        return WarmTimes(times[count // 2], sorted(hosts)[count // 2], count)
+        together = max(1, min(_TOGETHER, int(seconds / once)))
+        times: list[float] = []
+        hosts: list[float] = []
+        late: list[bool] = []
+        end = _clock_ns() + int(seconds * 1e9)
+        while len(times) < 3 or (_clock_ns() < end and len(times) < 100):
+            begin, stop = self._event(enable_timing=True), self._event(enable_timing=True)
+            self._sleep(min(_MOST_HIDDEN, together * self._hide_cycles))
+            waited = self._watch(begin)
+            for _ in range(together):
+                start = _clock_ns()
+                call()
+                hosts.append((_clock_ns() - start) * 1e-9)
+            self._record(stop)
+            late.append(waited())
+            self._sync()
+            times.append(self._elapsed(begin, stop) * 1e-3 / together)
+        kept, issued = sorted(_in_time(times, late)), sorted(hosts)
+        # three times what the host takes in nine of ten calls, at 2 GHz, for the next cold windows
+        self._hide_cycles = int(min(_MOST_HIDDEN, max(_LEAST_HIDDEN, 3 * issued[len(issued) * 9 // 10] * 2e9)))
+        return WarmTimes(kept[len(kept) // 2], issued[len(issued) // 2], len(hosts))
+
+
+def _in_time(samples: list[float], late: list[bool]) -> list[float]:
+    """Those that were not late, or all where more than half were: the host is the slower one then, or the wait too short still."""
+    kept = [sample for sample, was in zip(samples, late, strict=True) if not was]
+    return kept if 2 * len(kept) >= len(samples) else samples
 
 
 def waiting_ns() -> int:

@@ -106,7 +106,7 @@ def controls(record: Record) -> Section:
     facts = [
         fact("fit to measure", fit, unknown=why, note=control.reason),
         fact("reference against itself", control.aa, words.times, "its interval must hold 1×", why),
-        fact("planted 1.05× slowdown", control.planted, words.times, "measured as", why),
+        fact(f"planted {control.plant:.3g}× slowdown", control.planted, words.times, "measured as", why),
         fact("noise", control.noise, lambda value: f"±{words.percent(value)}", "“faster” is not said within it", why),
     ]
     return Section("Controls", "worker.comparing · in the same run", facts)

@@ -45,7 +45,7 @@ class Trials:
 def open_oracle(session: Session) -> None:
     """Start the oracle and let it read the problem."""
     for kept in session.bench.kept.values():
-        for other in kept.begin(session._same):
+        for other in kept.begin(session.same):
             session.between.part(lambda other=other: session.bench.end_trusted(other))  # type: ignore[misc]
     session.oracle, _ = session.start_trusted("oracle")
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}

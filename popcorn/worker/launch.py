@@ -209,7 +209,8 @@ class Launch:
         message = {"do": "block", "evicted": evicted, "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
             # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
-            message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
+            once_s = float(np.median(self.cold.get(BASELINE) or self.settled_s))
+            message["planted_s"] = self.taken.plant_in(once_s, self.session.bench.cuda)
         census = self.census()
         began = time.monotonic()
         reply = self._ask(side, child, message)
