@@ -11,12 +11,14 @@ from typing import Any
 Call = Callable[[], Any]
 
 SHORT_S = 20e-6
-"""Below this, CUDA events are not to be trusted (2.5–3 µs of bubble each) and activity records are used."""
+"""Below this, CUDA events are too coarse (half a microsecond, and 2.5–3 µs of bubble) and activity records are used."""
 WINDOW_S = 1e-3
 """Shortest window of a CPU clock: 1 ms is thousands of its steps."""
 
 _LEAST_HIDDEN, _MOST_HIDDEN = 200_000, 10_000_000
 """Cycles for which a GPU is kept busy while the host issues a call: 0.1 to 5 ms at 2 GHz."""
+_KNOWN, _KNOWN_CYCLES, _MOST_ADDED_S = 9, 5_000, 5e-6
+"""Kernels of known length by which the instruments are compared; no more than this is ever taken for their doing."""
 _TOGETHER = 10
 """Warm calls issued behind one wait."""
 _PERSISTING_L2 = 0x06
@@ -49,6 +51,8 @@ class WarmTimes:
     """Median time per call, caches warm."""
     host_s: float
     """Median time until the call returned to the host."""
+    host_mean_s: float
+    """Mean of the same: what a row of calls takes the host, seldom long ones and all."""
     calls: int
     """Calls made."""
 
@@ -110,7 +114,7 @@ class CpuTimer:
                 call()
             times.append((_clock_ns() - start) * 1e-9 / per_window)
         middle = sorted(times)[len(times) // 2]
-        return WarmTimes(middle, middle, per_window * len(times))
+        return WarmTimes(middle, middle, sum(times) / len(times), per_window * len(times))
 
     def synchronize(self) -> None:
         """Nothing is asynchronous here."""
@@ -141,6 +145,8 @@ class CudaTimer:
         self._sync = torch.cuda.synchronize
         self._hide_cycles = _LEAST_HIDDEN
         self.short = False
+        self._gap_s: float | None = None
+        self._calibrate()
 
     def evict(self) -> None:
         """A write, then a read of twice the L2 on the stream, before the window opens. The read comes last: lines left dirty by the write
@@ -152,6 +158,32 @@ class CudaTimer:
     def synchronize(self) -> None:
         """Waits for every stream of the device."""
         self._sync()
+
+    def _calibrate(self) -> None:
+        """What events add to a kernel, beside what it takes in a stream of kernels: itself, and the gap to the next. One kernel between two events
+        takes bubble + gap + itself, each further one gap + itself."""
+
+        def between_events(kernels: int) -> float:
+            start, stop = self._event(enable_timing=True), self._event(enable_timing=True)
+            self._sleep(_LEAST_HIDDEN)
+            self._record(start)
+            for _ in range(kernels):
+                self._sleep(_KNOWN_CYCLES)
+            self._record(stop)
+            self._sync()
+            return self._elapsed(start, stop) * 1e-3
+
+        one_s, many_s = (sorted(between_events(kernels) for _ in range(_KNOWN))[_KNOWN // 2] for kernels in (1, 1 + _KNOWN))
+        self._each_s = (many_s - one_s) / _KNOWN
+        self._bubble_s = min(_MOST_ADDED_S, max(0.0, one_s - self._each_s))
+
+    def _find_gap(self) -> float:
+        """What activity records leave out: the gap behind a kernel."""
+        from popcorn.measure.activity import measure_spans
+
+        known = [lambda: self._sleep(_KNOWN_CYCLES)] * _KNOWN
+        spans = sorted(measure_spans(known, "cuda", ahead=lambda: self._sleep(_LEAST_HIDDEN)))
+        return min(_MOST_ADDED_S, max(0.0, self._each_s - spans[_KNOWN // 2]))
 
     def hide(self) -> Callable[[], bool]:
         """Keep the device busy while the host issues a call, so that no launch gap is timed. Ask the answer once the call is issued: whether it came
@@ -192,11 +224,17 @@ class CudaTimer:
             self._sync()
         finally:
             gc.enable()
-        return _in_time([self._elapsed(start, stop) * 1e-3 for start, stop in pairs], late)
+        return _in_time([self._between(start, stop) for start, stop in pairs], late)
+
+    def _between(self, start: Any, stop: Any) -> float:
+        """Seconds of what lies between two events."""
+        return max(1e-9, self._elapsed(start, stop) * 1e-3 - self._bubble_s)
 
     def _time_short(self, calls: Sequence[Call], keep: Callable[[int, Any], None]) -> list[float]:
         from popcorn.measure.activity import measure_spans
 
+        if self._gap_s is None:
+            self._gap_s = self._find_gap()
         results: list[Any] = [None] * len(calls)
         late: list[bool] = []
         waited: Callable[[], bool] | None = None
@@ -217,7 +255,7 @@ class CudaTimer:
         for index, result in enumerate(results):
             keep(index, result)
         self._sync()
-        return _in_time(spans, late)
+        return _in_time([span + (self._gap_s or 0.0) for span in spans], late)
 
     def time_warm(self, call: Call, seconds: float) -> WarmTimes:
         """Median device time of calls behind each other without a flush, and median host time to issue one. Some calls at a time wait behind one
@@ -244,11 +282,11 @@ class CudaTimer:
             self._record(stop)
             late.append(waited())
             self._sync()
-            times.append(self._elapsed(begin, stop) * 1e-3 / together)
+            times.append(self._between(begin, stop) / together)
         kept, issued = sorted(_in_time(times, late)), sorted(hosts)
         # three times what the host takes in nine of ten calls, at 2 GHz, for the next cold windows
         self._hide_cycles = int(min(_MOST_HIDDEN, max(_LEAST_HIDDEN, 3 * issued[len(issued) * 9 // 10] * 2e9)))
-        return WarmTimes(kept[len(kept) // 2], issued[len(issued) // 2], len(hosts))
+        return WarmTimes(kept[len(kept) // 2], issued[len(issued) // 2], sum(hosts) / len(hosts), len(hosts))
 
 
 def _in_time(samples: list[float], late: list[bool]) -> list[float]:
