@@ -266,7 +266,7 @@ class CudaTimer:
         call()
         self._sync()
         once = max(1, _clock_ns() - start) * 1e-9
-        together = max(1, min(_TOGETHER, int(seconds / once)))
+        together = max(1, min(_TOGETHER, int(seconds / (4 * once))))
         times: list[float] = []
         hosts: list[float] = []
         late: list[bool] = []

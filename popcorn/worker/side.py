@@ -205,7 +205,7 @@ class Side:
             kept_by_slot[index] = stash(kept_by_slot[index], result, aliens)
 
         samples = self._guard(lambda: timer.time(windows, keep))
-        if self.device.type == "cuda" or torch.get_num_threads() > 1:
+        if self.device.type == "cpu" and torch.get_num_threads() > 1:
             # OpenMP's workers spin for a while after the last region: let them come to rest before the other side's turn
             time.sleep(0.003)
         return {"samples_s": samples, "aliens": aliens[:5], "flags": self._changed_flags()}
