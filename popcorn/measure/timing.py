@@ -10,15 +10,13 @@ from typing import Any
 
 Call = Callable[[], Any]
 
-SHORT_S = 20e-6
-"""Below this, CUDA events are too coarse (half a microsecond, and 2.5–3 µs of bubble) and activity records are used."""
 WINDOW_S = 1e-3
 """Shortest window of a CPU clock: 1 ms is thousands of its steps."""
 
 _LEAST_HIDDEN, _MOST_HIDDEN = 200_000, 10_000_000
 """Cycles for which a GPU is kept busy while the host issues a call: 0.1 to 5 ms at 2 GHz."""
-_KNOWN, _KNOWN_CYCLES, _MOST_ADDED_S = 9, 5_000, 5e-6
-"""Kernels of known length by which the instruments are compared; no more than this is ever taken for their doing."""
+_KNOWN, _KNOWN_CYCLES, _MOST_BUBBLE_S = 31, 5_000, 5e-6
+"""Kernels by which the bubble is found, their length; no more than this is ever taken for one."""
 _TOGETHER = 10
 """Warm calls issued behind one wait."""
 _PERSISTING_L2 = 0x06
@@ -121,7 +119,8 @@ class CpuTimer:
 
 
 class CudaTimer:
-    """CUDA events around each call behind an L2 flush that also hides the host's launch time; activity records for short kernels."""
+    """CUDA events around each call behind an L2 flush and a wait that hides the host's launch time. Their bubble is measured and taken off: what is
+    left is the call's time in a stream of kernels, each with the gap behind it."""
 
     name = "cuda events"
 
@@ -144,8 +143,6 @@ class CudaTimer:
         self._passed = torch.cuda.Event.query
         self._sync = torch.cuda.synchronize
         self._hide_cycles = _LEAST_HIDDEN
-        self.short = False
-        self._gap_s: float | None = None
         self._calibrate()
 
     def evict(self) -> None:
@@ -174,24 +171,11 @@ class CudaTimer:
             return self._elapsed(start, stop) * 1e-3
 
         one_s, many_s = (sorted(between_events(kernels) for _ in range(_KNOWN))[_KNOWN // 2] for kernels in (1, 1 + _KNOWN))
-        self._each_s = (many_s - one_s) / _KNOWN
-        self._bubble_s = min(_MOST_ADDED_S, max(0.0, one_s - self._each_s))
-
-    def _find_gap(self) -> float:
-        """What activity records leave out: the gap behind a kernel."""
-        from popcorn.measure.activity import measure_spans
-
-        known = [lambda: self._sleep(_KNOWN_CYCLES)] * _KNOWN
-        spans = sorted(measure_spans(known, "cuda", ahead=lambda: self._sleep(_LEAST_HIDDEN)))
-        return min(_MOST_ADDED_S, max(0.0, self._each_s - spans[_KNOWN // 2]))
-
-    def hide(self) -> Callable[[], bool]:
-        """Keep the device busy while the host issues a call, so that no launch gap is timed. Ask the answer once the call is issued: whether it came
-        too late, and the device had to wait for the host. The next one is hidden twice as long then."""
-        self._sleep(self._hide_cycles)
-        return self._watch(self._event())
+        self._bubble_s = min(_MOST_BUBBLE_S, max(0.0, one_s - (many_s - one_s) / _KNOWN))
 
     def _watch(self, passed: Any) -> Callable[[], bool]:
+        """Record an event before a call. Asked once the call is issued, the answer says whether that came too late: the device had to wait for the host.
+        The next one is hidden twice as long then."""
         self._record(passed)
 
         def late() -> bool:
@@ -206,8 +190,6 @@ class CudaTimer:
         """Device seconds of each call, cold L2. Each window holds one call. Those that the device had to wait for are left out where they
         are no more than half."""
         calls = [call for window in windows for call in window]
-        if self.short:
-            return self._time_short(calls, keep)
         pairs = [(self._event(enable_timing=True), self._event(enable_timing=True)) for _ in calls]
         late = []
         self._sync()
@@ -229,33 +211,6 @@ class CudaTimer:
     def _between(self, start: Any, stop: Any) -> float:
         """Seconds of what lies between two events."""
         return max(1e-9, self._elapsed(start, stop) * 1e-3 - self._bubble_s)
-
-    def _time_short(self, calls: Sequence[Call], keep: Callable[[int, Any], None]) -> list[float]:
-        from popcorn.measure.activity import measure_spans
-
-        if self._gap_s is None:
-            self._gap_s = self._find_gap()
-        results: list[Any] = [None] * len(calls)
-        late: list[bool] = []
-        waited: Callable[[], bool] | None = None
-
-        def hide() -> None:
-            nonlocal waited
-            waited = self.hide()
-
-        def kept(index: int, call: Call) -> Call:
-            def run() -> None:
-                results[index] = call()
-                assert waited is not None
-                late.append(waited())
-
-            return run
-
-        spans = measure_spans([kept(i, call) for i, call in enumerate(calls)], "cuda", between=self.evict, ahead=hide)
-        for index, result in enumerate(results):
-            keep(index, result)
-        self._sync()
-        return _in_time([span + (self._gap_s or 0.0) for span in spans], late)
 
     def time_warm(self, call: Call, seconds: float) -> WarmTimes:
         """Median device time of calls behind each other without a flush, and median host time to issue one. Some calls at a time wait behind one

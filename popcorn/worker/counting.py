@@ -41,7 +41,7 @@ class Pair:
 def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
     """Everything beside the time, from one more fresh launch of both sides."""
     session.progress("memory, launches, energy")
-    launch = Launch(session, trials, Taken(), Pace(1, 1, 0.0, False), 20_000, [BASELINE, CANDIDATE], timed=False)
+    launch = Launch(session, trials, Taken(), Pace(1, 1, 0.0), 20_000, [BASELINE, CANDIDATE], timed=False)
     try:
         memory = _memory(_ask_both(session, launch, {"do": "memory"}))
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))

@@ -48,7 +48,7 @@ class Launch:
 
     def __init__(self, session: Session, trials: Trials, taken: Taken, pace: Pace | None, index: int, sides: list[str], timed: bool = True):
         self.session, self.trials, self.taken, self.index = session, trials, taken, index
-        self.pace = pace or Pace(1, 1, 0.0, False)
+        self.pace = pace or Pace(1, 1, 0.0)
         self.children: dict[str, Child] = {}
         self.block = 0
         self.questions: list[dict[str, Any]] = []
@@ -109,9 +109,6 @@ class Launch:
         cuda = self.session.bench.cuda
         cold = warm if cuda else {side: max(warm[side], cold_s) for side, cold_s in self.look_cold(compared).items()}
         self.pace = pace_of(self.session, self.trials, cold, warm)
-        for side, child in self.children.items():
-            if side != PLANTED and self.pace.short:
-                self._ask(side, child, {"do": "short", "short": True})
 
     def _open(self, side: str) -> Child:
         """A fresh process of this side, the candidate's text or the reference loaded."""
@@ -139,7 +136,6 @@ class Launch:
             session.ask_candidate(child, first, "timing", session.request.first_call_s)
         else:
             session.ask(child, first)
-        self._ask(side, child, {"do": "short", "short": self.pace.short})
 
     def _warm(self, side: str, child: Child, first: bool) -> None:
         """On a GPU 200 ms of calls of the side that comes first, which bring the device's clock up (half of it where it was at work a moment ago),

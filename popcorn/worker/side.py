@@ -280,13 +280,6 @@ class Side:
         times = self._guard(lambda: timer.time_warm(call, message["seconds"]))
         return asdict(times)
 
-    def do_short(self, message: dict) -> dict:
-        """Switch a CUDA timer to activity records (or back)."""
-        timer = self._need_timer()
-        if hasattr(timer, "short"):
-            timer.short = message["short"]
-        return {"method": "cupti activity" if getattr(timer, "short", False) else timer.name}
-
     def do_memory(self, message: dict) -> dict:
         """Peak memory of one call beyond what was resident."""
         from popcorn.measure.memory import measure_memory

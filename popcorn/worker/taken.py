@@ -37,7 +37,6 @@ class Pace:
     windows: int
     once_s: float
     """One call of the reference."""
-    short: bool
     slow_s: float = 0.0
     """One call of the slower side."""
 
@@ -95,7 +94,7 @@ def timing_of(session: Session, turns: Turns, taken: Taken, first_call_s: float 
     control = control_of(turns, taken.steadiness, taken.planted_factor())
     if taken.doubts:
         control = control.model_copy(update={"fit": False, "reason": "; ".join(filter(None, [control.reason, taken.doubts[0]]))})
-    instrument = "cupti activity" if pace.short else "cuda events" if session.bench.cuda else "perf_counter"
+    instrument = "cuda events" if session.bench.cuda else "perf_counter"
     taken.method = f"{instrument}, {turns.rounds} launches × {taken.blocks} blocks × {pace.windows} window{'' if pace.windows == 1 else 's'} of {pace.per_window}, turns ABBA, cold"
     return Timing(
         candidate=samples_of(turns, side, taken, first_call_s),

@@ -1,4 +1,4 @@
-"""On a GPU the host's time is no part of a call's, whichever instrument takes it."""
+"""On a GPU neither the host's time nor the events' own is part of a call's."""
 
 import time
 
@@ -34,9 +34,7 @@ def dawdling():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("short", [False, True], ids=["events", "activity records"])
-def test_no_time_of_the_host_lies_between_the_kernels_of_a_call(timer, short):
-    timer.short = short
+def test_no_time_of_the_host_lies_between_the_kernels_of_a_call(timer):
     times = [timer.time([[dawdling]] * 10, lambda index, result: None) for _ in range(3)]
     device_s = 2 * CYCLES / 1.98e9
     assert sorted(times[-1])[len(times[-1]) // 2] < device_s + 0.6 * HOST_S
@@ -46,3 +44,14 @@ def test_no_time_of_the_host_lies_between_the_kernels_of_a_call(timer, short):
 def test_a_warm_call_is_told_without_the_hosts_time_which_stands_beside(timer):
     warm = timer.time_warm(dawdling, 0.05)
     assert warm.time_s < 2 * CYCLES / 1.98e9 + 0.6 * HOST_S and warm.host_s > HOST_S
+
+
+@pytest.mark.gpu
+def test_a_kernel_of_a_few_microseconds_takes_what_it_adds_to_a_stream_of_kernels(timer):
+    import torch
+
+    def kernels(count):
+        return timer.time([[lambda: [torch.cuda._sleep(CYCLES // 4) for _ in range(count)]]] * 10, lambda index, result: None)
+
+    one_s, many_s = (sorted(kernels(count))[5] for count in (1, 21))
+    assert one_s == pytest.approx((many_s - one_s) / 20, rel=0.1)
