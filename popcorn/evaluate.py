@@ -21,8 +21,9 @@ from popcorn.worker.counting import count
 from popcorn.worker.judging import judge_candidate, open_oracle
 from popcorn.worker.profiled import profile_of
 from popcorn.worker.rank_measuring import judge_ranks
+from popcorn.worker.refused import Refused
 from popcorn.worker.request import Request
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.session import Session
 from popcorn.worker.writing import candidate_hash, finish
 
 RETRIES = 2

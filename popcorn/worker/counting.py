@@ -18,7 +18,8 @@ from popcorn.verify.defences.registry import look
 from popcorn.verify.track import with_track
 from popcorn.worker.judging import OUT_OF_FORM, Trials
 from popcorn.worker.launch import Launch
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 0.8

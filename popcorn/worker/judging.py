@@ -8,7 +8,8 @@ from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.verify.defences.flags import remarks
 from popcorn.verify.judge import BLIND, FLOORS, unfit, worst
 from popcorn.worker.held_out import draw_dims, hidden
-from popcorn.worker.session import Refused, Session, Stage
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session, Stage
 from popcorn.worker.taken import GPU_LAUNCHES, HELD_BYTES, Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
