@@ -119,7 +119,8 @@ def _in_the_lane(session: Session, answer: Answer, store: Store) -> None:
         answer.verdict = answer.verdict.model_copy(update=told)
     except Refused as refused:
         # it passed the trials and failed while it was timed: the later answer holds, and there is no speed
+        later = refused.verdict()
         answer.verdict = answer.verdict.model_copy(
-            update={"outcome": refused.outcome, "reason": refused.reason, "stage": refused.stage, "violations": refused.violations()}
+            update={name: getattr(later, name) for name in ("outcome", "reason", "stage", "rule", "violations")}
         )
         answer.measurement = Measurement()

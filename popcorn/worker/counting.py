@@ -60,7 +60,9 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
 def _require_track(session: Session, launches: Launches) -> None:
     """Raises Refused where the candidate's own code is asked for and a library does the work."""
     if session.request.track == "custom" and launches.track == "any":
-        raise Refused("rejected", f"track custom was asked for, and a library does the work: {launches.track_reason}", "counting")
+        raise Refused(
+            "rejected", f"track custom was asked for, and a library does the work: {launches.track_reason}", "counting", rule="track"
+        )
 
 
 def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline) -> None:

@@ -94,7 +94,7 @@ class Session:
             return Build()
         found = refused(request.source, self._is_python()) if request.static_gate else None
         if found is not None:
-            raise Refused("rejected", found, "build")
+            raise Refused("rejected", found, "build", rule="static")
         arch = self.bench.machine.compute_capability
         kind = "cuda" if self.bench.cuda else "cpu"
         self.built = build(request.source, request.language, request.name, self.bench.builds, kind, arch, request.build_timeout_s)
