@@ -34,8 +34,8 @@ LEAST_FREE_BYTES = 256 << 20
 COUNT_EVERY_S = 20.0
 """How often the money of all workers is added up, where it has a limit."""
 ROUNDS = 50
-ASKED = "popcorn: no job begins any more, those under way end; Ctrl-C once more lets go of them"
 """Times the missing jobs are looked for again: each round retries what failed in the one before."""
+_ASKED = "popcorn: no job begins any more, those under way end; Ctrl-C once more lets go of them"
 
 
 class Session:
@@ -206,7 +206,7 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
         asked += 1
         session.stop("drain" if asked == 1 else "now", "a signal")
         if asked == 1:
-            print(ASKED, file=sys.stderr)
+            print(_ASKED, file=sys.stderr)
         if asked > 1:
             working.cancel()
 
