@@ -76,7 +76,7 @@ def listed() -> list[dict[str, Any]]:
         about, best = _object(path), _object(path.with_name("best.json"))
         facts = {key: about.get(key) for key in ("started", "method", "evaluations")}
         rows.append({"id": path.parent.name, **facts, "speedup": best.get("speedup")})
-    return sorted(rows, reverse=True, key=lambda row: (str(row["started"]), row["id"]))
+    return sorted(rows, reverse=True, key=lambda row: (str(row["started"] or ""), row["id"]))
 
 
 def _object(path: Path) -> dict[str, Any]:
