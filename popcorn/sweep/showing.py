@@ -41,15 +41,14 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
     if spec.matrix.kind == "agents":
         plan = make_plan(spec.matrix, Done(Path(spec.cache)))
         outcomes: dict[str, int] = {}
-        tokens, dollars = 0, 0.0
+        spent = Done(Path(spec.cache)).spent(spec.matrix.name)
         for job in plan.jobs:
             line = plan.known.done.get(job.id)
             if line is not None:
                 outcomes[str(line.get("outcome"))] = outcomes.get(str(line.get("outcome")), 0) + 1
-                tokens, dollars = tokens + int(line.get("tokens") or 0), dollars + float(line.get("cost_usd") or 0.0)
         facts |= {
             "jobs": len(plan.jobs), "done": plan.done, "missing": len(plan.missing), "given_up": sum(cell.given_up for cell in plan.cells),
-            "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "tokens": tokens, "dollars": dollars,
+            "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "tokens": spent.tokens, "dollars": spent.dollars, "unpriced": spent.unpriced,
             "expected_dollars": plan.dollars, "measured": all(cell.measured for cell in plan.cells if cell.missing), "expected_hours": plan.hours(max(1, sum(len(one.get("devices", ())) for one in live))),
         }  # fmt: skip
     else:

@@ -79,8 +79,8 @@ class Session:
         """Told of every step of every run."""
         best = recorder.workbench.best
         self.active[job.id] = {
-            "problem": job.problem, "model": job.model, "tier": job.tier, "turn": recorder.spent.turns, "turns": recorder.budget.turns, "now": "".join(one for one in what[:40] if one.isprintable()),
-            "best": best.speedup if best else None, "since": time.time(), "device": self._held[job.id].device,
+            "job": job.id, "problem": job.problem, "model": job.model, "tier": job.tier, "turn": recorder.spent.turns, "turns": recorder.budget.turns, "now": "".join(one for one in what[:40] if one.isprintable()),
+            "best": best.speedup if best else None, "cost_usd": recorder.spent.cost_usd, "since": time.time(), "device": self._held[job.id].device,
         }  # fmt: skip
 
     def ended(self, job: Job, run: Run) -> None:
@@ -98,14 +98,17 @@ class Session:
         limit = self.matrix.limits.dollars
         if limit is None:
             return
-        spent = spent_dollars(self.done, self.matrix.name)
+        active = [one for worker in self.folder.workers() for one in worker.get("active", ())]
+        spent = self.done.spent(self.matrix.name, {one.get("job") for one in active}).dollars + sum(
+            one.get("cost_usd") or 0.0 for one in active
+        )
         self._counted = time.monotonic()
         if spent >= limit:
-            self.stop("drain", f"{spent:.2f} dollars of {limit:.2f} are spent")
+            self.stop("drain", f"{spent:.2f} dollars of {limit:.2f} are spent, with those of runs under way")
 
-    def failed(self, job: Job, kind: Any, reason: str, run: Run | None = None) -> None:
-        """No result: tried again as often as the matrix says. What the attempt cost is counted."""
-        spent = {} if run is None else {"tokens": run.tokens.total, "cost_usd": run.cost_usd}
+    def failed(self, job: Job, kind: Any, reason: str, run: Run | None = None, goes_on: bool = False) -> None:
+        """No result: tried again as often as the matrix says. What the attempt cost is counted; what one that goes on cost, with the next one."""
+        spent = {} if run is None else {"tokens": run.tokens.total, "cost_usd": run.cost_usd, "goes_on": goes_on}
         self.done.add(job.id, kind, self.matrix.name, problem=job.problem, model=job.model, tier=job.tier, reason=reason[:500], **spent)
         self.folder.log(f"{job.problem} {job.model} {job.tier}: {kind}: {' '.join(reason.split())[:300]}")
         self.folder.release(self.epoch, job.id)
@@ -158,11 +161,6 @@ class Session:
             asked=sum(getattr(place.engine, "asked", 0) for place in self.places),
             remembered=sum(getattr(place.engine, "remembered", 0) for place in self.places), **self.counts, **more,
         )  # fmt: skip
-
-
-def spent_dollars(done: Done, sweep: str) -> float:
-    """What the jobs of a sweep cost, failed attempts with them, as far as prices are known."""
-    return sum(float(line.get("cost_usd") or 0.0) for line in done.lines() if line.get("sweep") == sweep)
 
 
 def work(
