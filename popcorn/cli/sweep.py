@@ -88,6 +88,9 @@ def submit_command(
 def resume_command(
     run: Run = None,
     retry: Annotated[bool, typer.Option("--retry", help="Also what gave up or was left out.")] = False,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Also where Popcorn or a problem changed, so that what was done counts no more.")
+    ] = False,
     container_image: Image = None,
     watch: Watch = False,
     json: Json = False,
@@ -95,7 +98,7 @@ def resume_command(
     """Go on with a sweep, as it was submitted: what is missing, and nothing else."""
     from popcorn.cli.sweeping import resume
 
-    resume(run, retry, container_image, watch, json)
+    resume(run, retry, anew, container_image, watch, json)
 
 
 @app.command("watch")

@@ -28,6 +28,8 @@ class Known:
     """Job → how often it ended in which failure, since it was last asked for anew."""
     refused: dict[str, str] = field(default_factory=dict)
     """Job → why this kind of machine cannot do it."""
+    why: dict[str, str] = field(default_factory=dict)
+    """Job → the reason of its last failure."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Done:
                 known.refused.pop(job, None)
             else:
                 known.failures.setdefault(job, Counter())[kind] += 1
+                known.why[job] = str(line.get("reason", ""))
         return known
 
     def lines(self) -> Iterator[dict[str, Any]]:

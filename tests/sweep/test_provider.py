@@ -7,6 +7,8 @@ import pytest
 from popcorn.records.runs import read_runs
 from popcorn.sweep.done import Done
 from popcorn.sweep.matrix import make_matrix
+from popcorn.sweep.resting import IN_A_ROW
+from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
 from tests.agents.judge import right
 from tests.agents.server import Fault, ModelServer, Reply
@@ -54,3 +56,17 @@ def test_refusals_until_the_wall_clock_are_the_provider_s_failure_and_silence_is
     run = json.loads(path.read_text())
     assert (run["outcome"], run["ended_by"]) == ("no_kernel", "error" if kind == "api_error" else "wall")
     assert told in run["reason"] and run["wall_s"] >= 2
+
+
+def test_an_outage_uses_up_few_retries_and_the_other_models_go_on(cache, monkeypatch):
+    monkeypatch.setattr("popcorn.agents.loop._PAUSE_S", 0.0)
+    monkeypatch.setattr("popcorn.sweep.resting.MOST_RESTS", 1)
+    monkeypatch.setattr("popcorn.sweep.resting.FIRST_S", 0.1)
+    with ModelServer([Reply(faults=[GARBAGE] * 999)]) as server:
+        found = matrix(server, models=["mine", "baseline/eager"], repeats=12, agents_per_gpu=2)
+        session = run_here(prepare(found), open_pretend)
+    assert session.counts["done"] == 12 and session.counts["failed"] <= IN_A_ROW + 3, "the jobs of one model are left, and none gave up"
+    log = (session.folder.path / "log.txt").read_text()
+    assert "its jobs rest" in log and "left to `popcorn sweep resume`" in log
+    facts = sweep_facts(session.folder)
+    assert (facts["state"], facts["missing"], facts["given_up"]) == ("stopped", 12, 0)
