@@ -199,6 +199,32 @@ def show_status(run: str | None, json: bool) -> None:
     print(json_text.dumps(facts)) if json else console().print(sweep_table(facts))
 
 
+def list_sweeps(json: bool) -> None:
+    """A line a sweep; one that cannot be read says why."""
+    from popcorn.errors import PopcornError
+    from popcorn.sweep.folder import sweeps
+    from popcorn.sweep.showing import sweep_facts
+
+    told: list[dict[str, Any]] = []
+    for folder in sweeps():
+        try:
+            told.append(sweep_facts(folder))
+        except PopcornError as error:
+            told.append({"sweep": folder.path.name, "folder": str(folder.path), "state": "unreadable", "reason": str(error)})
+    if json:
+        print(json_text.dumps(told))
+        return
+    rows = [
+        (one["sweep"], one["state"], f"{one['done']:,} of {one['jobs']:,}" if "jobs" in one else UNKNOWN,
+         f"${one['dollars']:,.2f}" if "dollars" in one else UNKNOWN, one.get("reason") or one["folder"])
+        for one in told
+    ]  # fmt: skip
+    if rows:
+        print("\n".join(lay_out(("sweep", "state", "done", "spent", "folder"), rows, width_here(60, WIDTH), folding=(0, 4), right=(2, 3))))
+    else:
+        typer.echo("no sweep was submitted here yet; `popcorn sweep submit sweeps/smoke.toml --local` starts one", err=True)
+
+
 def stop(run: str | None, now: bool) -> None:
     """Ask it to stop."""
     from popcorn.sweep.showing import sweep_facts

@@ -179,6 +179,12 @@ def cluster_sweeps() -> Path:
     return Path("logs") / "sweeps"
 
 
+def sweeps() -> list[SweepFolder]:
+    """Every sweep that was submitted here, the newest first."""
+    found = [path for place in (cluster_sweeps(), local_sweeps()) for path in place.glob("*/spec.json")]
+    return [SweepFolder(path.parent) for path in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)]
+
+
 def find_sweep(text: str | None = None) -> SweepFolder:
     """By path, by name, or the newest one. Raises BadSweep."""
     places = (cluster_sweeps(), local_sweeps())
@@ -187,7 +193,7 @@ def find_sweep(text: str | None = None) -> SweepFolder:
             if (path / "spec.json").is_file():
                 return SweepFolder(path)
         raise BadSweep(f"there is no sweep {text[:100]!r}; give its folder, or a name under {places[0]} or {places[1]}.")
-    found = [path for place in places for path in place.glob("*/spec.json")]
+    found = sweeps()
     if not found:
         raise BadSweep("no sweep was submitted here yet; `popcorn sweep submit sweeps/smoke.toml --local` starts one.")
-    return SweepFolder(max(found, key=lambda path: path.stat().st_mtime).parent)
+    return found[0]

@@ -91,7 +91,7 @@ def sweep_table(facts: dict[str, Any]) -> "Group":
     from rich.text import Text
 
     done, jobs = facts["done"], facts["jobs"]
-    head = f"{facts['sweep']} · {facts['state']} · {done:,} of {jobs:,} jobs"
+    head = f"{facts['sweep']} · {facts['state']} · {done:,} of {jobs:,} jobs" + (" have a result" if jobs - done > facts["missing"] else "")
     if facts.get("outcomes"):
         head += " · " + ", ".join(f"{count} {name}" for name, count in sorted(facts["outcomes"].items(), key=lambda pair: -pair[1]))
     lines: list[Any] = [Text(head)]

@@ -98,7 +98,8 @@ class Session:
             return
         self.done.add(
             job.id, "done", self.matrix.name, run=run.id, problem=job.problem, model=job.model, tier=job.tier, repeat=job.repeat, outcome=run.outcome,
-            speedup=run.speedup, ended_by=run.ended_by, wall_s=run.wall_s, tokens=run.tokens.total, cost_usd=run.cost_usd, harness=__version__,
+            speedup=run.speedup, ended_by=run.ended_by, wall_s=run.wall_s, tokens=run.tokens.total, cost_usd=run.cost_usd, record=run.record_id,
+            harness=__version__,
         )  # fmt: skip
         self.resting.answered(job.model)
         self.counts["done"] += 1
