@@ -16,7 +16,7 @@ from popcorn.worker.disputed import settle_dispute
 from popcorn.worker.judging import OUT_OF_FORM, hold_results
 from popcorn.worker.presence import Absent, fetch
 from popcorn.worker.presence import asked as asked_of
-from popcorn.worker.session import Refused
+from popcorn.worker.refused import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from popcorn.worker.disputed import lengthen_all
 from popcorn.worker.judging import Trials, judge_held, settle
 from popcorn.worker.launch import Launch, construct_reference, oracle_of
 from popcorn.worker.planning import plan_of
+from popcorn.worker.refused import Refused
 from popcorn.worker.row import check_row
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.session import Session
 from popcorn.worker.taken import (
     BASELINE,
     CANDIDATE,

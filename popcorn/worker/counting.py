@@ -18,7 +18,8 @@ from popcorn.verify.defences.registry import look
 from popcorn.verify.track import with_track
 from popcorn.worker.judging import OUT_OF_FORM, Trials
 from popcorn.worker.launch import Launch
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 0.8
@@ -59,7 +60,9 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
 def _require_track(session: Session, launches: Launches) -> None:
     """Raises Refused where the candidate's own code is asked for and a library does the work."""
     if session.request.track == "custom" and launches.track == "any":
-        raise Refused("rejected", f"track custom was asked for, and a library does the work: {launches.track_reason}", "counting")
+        raise Refused(
+            "rejected", f"track custom was asked for, and a library does the work: {launches.track_reason}", "counting", rule="track"
+        )
 
 
 def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline) -> None:

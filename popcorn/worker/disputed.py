@@ -20,7 +20,7 @@ from popcorn.measure.turns import Samples
 from popcorn.verify.defences.clock import SLACK, short_by
 from popcorn.verify.defences.finding import Finding
 from popcorn.verify.defences.registry import look
-from popcorn.worker.session import Refused
+from popcorn.worker.refused import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, Taken
 
 if TYPE_CHECKING:

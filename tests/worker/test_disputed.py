@@ -11,7 +11,7 @@ from popcorn.verify.defences.clock import IN_MOST, short_by
 from popcorn.verify.defences.registry import switched_off
 from popcorn.worker import batch
 from popcorn.worker.disputed import lengthen_all, settle_dispute
-from popcorn.worker.session import Refused
+from popcorn.worker.refused import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, Taken
 
 CALL_S, OVERHEAD_S = 1e-3, 1e-5
