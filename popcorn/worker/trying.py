@@ -7,7 +7,8 @@ import torch
 
 from popcorn.worker.examining import RANDOM, wide
 from popcorn.worker.failure import Failed
-from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.mailbox import oddness, tensors_of
+from popcorn.worker.subject import refuse_lazy
 from popcorn.worker.trees import private_copy, same_values, unjudgeable
 
 if TYPE_CHECKING:
@@ -55,11 +56,12 @@ def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.
     """(inputs, outputs, whether the call changed an input)."""
     torch.manual_seed(0)
     model = _reasoned("Model", lambda: oracle.loaded.model(dims).to(oracle.device))
+    refuse_lazy(model)
     with oracle.device:
         inputs = oracle.loaded.inputs(dims)
     odd = _odd(inputs)
     if odd:
-        raise Failed("invalid_reference", f"get_inputs gives a {odd}, which no other process can be handed; expected tensors, numbers, text, "
+        raise Failed("invalid_reference", f"get_inputs gives a {odd}, which no other process can be handed; expected dense tensors, numbers, text, "
                      "and lists, tuples and dicts of them")  # fmt: skip
     before, state = private_copy(inputs), oracle._generator_state()
     returned = _reasoned("forward", lambda: _called(model, inputs))
@@ -90,7 +92,9 @@ def _odd(tree: Any) -> str | None:
         if isinstance(tree, dict) and not all(isinstance(key, str) for key in tree):
             return "dict with keys that are no text"
         return next((odd for item in (tree.values() if isinstance(tree, dict) else tree) if (odd := _odd(item))), None)
-    return None if tree is None or isinstance(tree, torch.Tensor | bool | int | float | str) else f"{type(tree).__name__}"[:80]
+    if isinstance(tree, torch.Tensor):
+        return oddness(tree)
+    return None if tree is None or isinstance(tree, bool | int | float | str) else f"{type(tree).__name__}"[:80]
 
 
 def _called(model: Any, inputs: list[Any]) -> Any:
