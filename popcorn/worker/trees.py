@@ -72,6 +72,28 @@ def unjudgeable(answer: list[tuple[str, Any]]) -> str | None:
     return None
 
 
+def refuse_odd(inputs: list[Any]) -> None:
+    """Raises Failed for inputs that another process could not be handed."""
+    odd = _odd(inputs)
+    if odd:
+        raise Failed(
+            "invalid_reference",
+            f"get_inputs gives a {odd}, which no other process can be handed; expected dense tensors, numbers, text, and lists, tuples and "
+            "dicts of them",
+        )
+
+
+def _odd(tree: Any) -> str | None:
+    """The first thing among inputs that is more than values, by its type: a named tuple, a dataclass, a module."""
+    if isinstance(tree, list | dict) or type(tree) is tuple:
+        if isinstance(tree, dict) and not all(isinstance(key, str) for key in tree):
+            return "dict with keys that are no text"
+        return next((odd for item in (tree.values() if isinstance(tree, dict) else tree) if (odd := _odd(item))), None)
+    if isinstance(tree, torch.Tensor):
+        return oddness(tree)
+    return None if tree is None or isinstance(tree, bool | int | float | str) else f"{type(tree).__name__}"[:80]
+
+
 def has_nonfinite(answer: list[tuple[str, Any]]) -> bool:
     return any(isinstance(t, torch.Tensor) and t.is_floating_point() and not all_finite(t) for _, t in answer)
 
