@@ -162,7 +162,7 @@ class Oracle(Maker):
         return {}
 
     def _try(self, question: Question, truth: bool) -> Tried:
-        from popcorn.worker.examining import RANDOM, draws_for_itself
+        from popcorn.worker.examining import unsteady
 
         started = time.perf_counter()
         try:
@@ -176,8 +176,8 @@ class Oracle(Maker):
         views, self.truths.dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
         reference_s = time.perf_counter() - started
         tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))
-        if tried.unfit is None and self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
-            raise Failed("invalid_reference", RANDOM)
+        if tried.unfit is None and not self.gradient and (why := unsteady(self, model, inputs, question, reference)):
+            raise Failed("invalid_reference", why)
         if tried.unfit is None and truth:
             tried.unfit = self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
             tried.truth = self.truths.current

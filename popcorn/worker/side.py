@@ -382,6 +382,8 @@ def _compiled(model_class: type) -> Callable[..., Any]:
     """The reference under torch.compile, as its users would get it."""
 
     def construct(*args: Any) -> Any:
-        return torch.compile(model_class(*args))
+        model = model_class(*args)
+        torch.nn.Module.compile(model)  # torch.compile(model), but its parameters keep their names, and so do their gradients
+        return model
 
     return construct
