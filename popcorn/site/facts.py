@@ -37,6 +37,11 @@ class Section:
     """Why something in it is missing, in general."""
 
     @property
+    def anchor(self) -> str:
+        """Its id on the page: `speed-of-light`."""
+        return self.title.partition(",")[0].lower().replace(" ", "-")
+
+    @property
     def shown(self) -> list[Fact]:
         """What is known, in order; then what is not, a line a reason: ten dashes with one sentence ten times tell no more."""
         unknown: dict[str | None, list[str]] = {}
@@ -113,29 +118,21 @@ def controls(record: Record) -> Section:
 
 
 def precision(record: Record) -> Section:
-    """Errors against the truth in float64."""
-    facts = []
+    """Errors of the output that came nearest to its bound; all outputs stand in a table."""
     several = len(record.verdict.precision) > 1
-    for one in record.verdict.precision[:12]:
-        lead = f"{one.output[:60]}: " if several else ""
-        facts += [
-            fact(
-                f"{lead}max abs error", one.max_abs_error, words.number, f"the reference's own: {words.number(one.reference_max_abs_error)}"
-            ),
-            fact(f"{lead}mean abs error", one.mean_abs_error, words.number),
-            fact(f"{lead}max rel error", one.max_rel_error, words.number),
-            fact(f"{lead}mean rel error", one.mean_rel_error, words.number),
-            fact(f"{lead}held against its bound", one.worst, words.number, f"allowed: {words.number(one.bound)}"),
-        ]
-        facts += [fact(f"{lead}max ulp", one.max_ulp, words.number)] if one.max_ulp is not None else []
-        facts += [fact(f"{lead}cosine", one.cosine, lambda value: f"{value:.9g}")] if one.cosine is not None else []
-    truth = record.verdict.truth_dtype
-    rest = len(record.verdict.precision) - 12
+    one = max(record.verdict.precision, key=lambda one: (one.worst or 0.0) / one.bound if one.bound else 0.0)
+    facts = [
+        Fact("output", one.output[:60], "the one nearest to its bound; every output is in the table below") if several else None,
+        fact("max abs error", one.max_abs_error, words.number, f"the reference's own: {words.number(one.reference_max_abs_error)}"),
+        fact("mean abs error", one.mean_abs_error, words.number),
+        fact("max rel error", one.max_rel_error, words.number),
+        fact("mean rel error", one.mean_rel_error, words.number),
+        fact("held against its bound", one.worst, words.number, f"allowed: {words.number(one.bound)}"),
+        fact("max ulp", one.max_ulp, words.number) if one.max_ulp is not None else None,
+        fact("cosine", one.cosine, lambda value: f"{value:.9g}") if one.cosine is not None else None,
+    ]
     return Section(
-        "Precision",
-        f"verify.compare · truth in {truth or 'unknown precision'}",
-        facts,
-        f"{rest} more outputs are in the raw JSON" if rest > 0 else None,
+        "Precision", f"verify.compare · truth in {record.verdict.truth_dtype or 'unknown precision'}", [one for one in facts if one]
     )
 
 
@@ -264,9 +261,11 @@ def stages(record: Record) -> Section:
             words.date(made.made) + " UTC",
             f"Popcorn {made.harness}{', ' + made.git_sha[:10] if made.git_sha else ''} · {made.engine}",
         ),
-        fact("seed commitment", made.seed_commitment and made.seed_commitment[:16] + "…", note="made before the kernel ran"),
+        fact("sizes of the trials", made.sizes and made.sizes.replace("_", " ")),
+        fact("seed", made.seed, note="secret until the verdict; the kernel never had it"),
+        fact("seed commitment", made.seed_commitment, note="SHA-256 of the seed, made before the kernel ran"),
     ]
-    return Section("Stages", "worker.lanes", facts)
+    return Section("Stages and seed", "worker.lanes, worker.seeds", facts)
 
 
 def machine(record: Record) -> Section:
@@ -278,6 +277,9 @@ def machine(record: Record) -> Section:
         ("memory", told.memory_bytes and words.size(told.memory_bytes)), ("cache evicted", told.l2_bytes and words.size(told.l2_bytes)),
         ("driver", told.driver), ("CUDA", told.cuda), ("torch", told.torch), ("triton", told.triton), ("python", told.python),
         ("compiler", told.compiler), ("nvcc", told.nvcc), ("power limit", told.power_limit_w and f"{told.power_limit_w:.0f} W"),
+        ("clock when probed", told.sm_clock_hz and f"{told.sm_clock_hz / 1e6:,.0f} MHz"), ("memory clock", told.memory_clock_hz and f"{told.memory_clock_hz / 1e6:,.0f} MHz"),
+        ("compute capability", told.compute_capability), ("copy, measured", told.bandwidth_bytes_per_s and words.rate(told.bandwidth_bytes_per_s, "B")),
+        *((f"matrix product, {name}", words.rate(rate, "FLOP")) for name, rate in told.flop_per_s.items()), ("host", told.host),
     ]  # fmt: skip
     return Section("Machine", "devices.probe", [Fact(label, str(value)) for label, value in pairs if value is not None])
 
