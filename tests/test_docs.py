@@ -9,7 +9,7 @@ import pytest
 
 from popcorn.cli.docs import DOCS, PAGES, columns_page, fields, helps, main, modules, nouns
 from popcorn.cli.main import COMMANDS
-from popcorn.measure import roofline, stats, timing
+from popcorn.measure import counters, roofline, stats, timing
 from popcorn.schema.verdict import EXIT_CODES
 from popcorn.verify import judge
 from popcorn.verify.defences import clock
@@ -95,6 +95,7 @@ def test_the_figures_of_the_method_page_are_the_constants_of_the_code():
         f"by more than {roofline.TOLERANCE * 100:.0f} %, is `cheated`",
         f"`latency` under {roofline.LATENCY_S * 1e6:.0f} µs",
         f"A burst of {counting._BURST_S:g} s of calls",
+        f"its first {counters.MOST_COUNTED} kernels",
         *(f"its {name}" for _, name in judge._STATISTICS),
         f"{stats.student(3):.2f} for three, {stats.student(5):.2f} for five, {stats.student(8):.2f} for eight",
     ):

@@ -145,7 +145,8 @@ def counters(measured: Measurement) -> str:
     shares = {"memory": found.dram_utilisation, "compute": found.compute_utilisation, "occupancy": found.occupancy, "L2 hits": found.l2_hit}
     text = " · ".join(f"{name} {show_percent(share)}" for name, share in shares.items())
     stalls = ", ".join(f"{plain(name, 30)} {show_percent(share)}" for name, share in list(found.stalls.items())[:2])
-    return f"{len(found.kernels)} kernel{'s' if len(found.kernels) != 1 else ''} · {text}" + (f" · stalls: {stalls}" if stalls else "")
+    count = f"the first {len(found.kernels)} of {found.of_kernels}" if found.of_kernels else str(len(found.kernels))
+    return f"{count} kernel{'s' if len(found.kernels) != 1 else ''} · {text}" + (f" · stalls: {stalls}" if stalls else "")
 
 
 def ranks(found: Ranks) -> str:

@@ -15,8 +15,8 @@ WINDOW_S = 1e-3
 
 _LEAST_HIDDEN, _MOST_HIDDEN = 200_000, 10_000_000
 """Cycles for which a GPU is kept busy while the host issues a call: 0.1 to 5 ms at 2 GHz."""
-_KNOWN, _KNOWN_CYCLES, _MOST_BUBBLE_S = 31, 5_000, 5e-6
-"""Kernels by which the bubble is found, their length; no more than this is ever taken for one."""
+_KNOWN, _KNOWN_CYCLES, _LOOKS, _MOST_BUBBLE_S = 30, 5_000, 101, 5e-6
+"""Kernels by which the bubble is found, their length, how often it is looked at; no more than this is ever taken for one."""
 _TOGETHER = 10
 """Warm calls issued behind one wait."""
 _PERSISTING_L2 = 0x06
@@ -143,7 +143,8 @@ class CudaTimer:
         self._passed = torch.cuda.Event.query
         self._sync = torch.cuda.synchronize
         self._hide_cycles = _LEAST_HIDDEN
-        self._calibrate()
+        self.bubble_s: float | None = None
+        """What to take off; found out here where nobody says."""
 
     def evict(self) -> None:
         """A write, then a read of twice the L2 on the stream, before the window opens. The read comes last: lines left dirty by the write
@@ -155,23 +156,6 @@ class CudaTimer:
     def synchronize(self) -> None:
         """Waits for every stream of the device."""
         self._sync()
-
-    def _calibrate(self) -> None:
-        """What events add to a kernel, beside what it takes in a stream of kernels: itself, and the gap to the next. One kernel between two events
-        takes bubble + gap + itself, each further one gap + itself."""
-
-        def between_events(kernels: int) -> float:
-            start, stop = self._event(enable_timing=True), self._event(enable_timing=True)
-            self._sleep(_LEAST_HIDDEN)
-            self._record(start)
-            for _ in range(kernels):
-                self._sleep(_KNOWN_CYCLES)
-            self._record(stop)
-            self._sync()
-            return self._elapsed(start, stop) * 1e-3
-
-        one_s, many_s = (sorted(between_events(kernels) for _ in range(_KNOWN))[_KNOWN // 2] for kernels in (1, 1 + _KNOWN))
-        self._bubble_s = min(_MOST_BUBBLE_S, max(0.0, one_s - (many_s - one_s) / _KNOWN))
 
     def _watch(self, passed: Any) -> Callable[[], bool]:
         """Record an event before a call. Asked once the call is issued, the answer says whether that came too late: the device had to wait for the host.
@@ -210,7 +194,9 @@ class CudaTimer:
 
     def _between(self, start: Any, stop: Any) -> float:
         """Seconds of what lies between two events."""
-        return max(1e-9, self._elapsed(start, stop) * 1e-3 - self._bubble_s)
+        if self.bubble_s is None:
+            self.bubble_s = event_bubble_s()
+        return max(1e-9, self._elapsed(start, stop) * 1e-3 - self.bubble_s)
 
     def time_warm(self, call: Call, seconds: float) -> WarmTimes:
         """Median device time of calls behind each other without a flush, and median host time to issue one. Some calls at a time wait behind one
@@ -248,6 +234,26 @@ def _in_time(samples: list[float], late: list[bool]) -> list[float]:
     """Those that were not late, or all where more than half were: the host is the slower one then, or the wait too short still."""
     kept = [sample for sample, was in zip(samples, late, strict=True) if not was]
     return kept if 2 * len(kept) >= len(samples) else samples
+
+
+def event_bubble_s() -> float:
+    """What two CUDA events add to a kernel between them, beside what it takes in a stream of kernels: itself, and the gap to the next. One kernel
+    between events takes bubble + gap + itself, each further one gap + itself. A device's own: who compares processes gives all of them the same."""
+    import torch
+
+    def between_events(kernels: int) -> float:
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda._sleep(_LEAST_HIDDEN)
+        start.record()
+        for _ in range(kernels):
+            torch.cuda._sleep(_KNOWN_CYCLES)
+        stop.record()
+        torch.cuda.synchronize()
+        return float(start.elapsed_time(stop)) * 1e-3
+
+    between_events(1)
+    one_s, many_s = (sorted(between_events(kernels) for _ in range(_LOOKS))[_LOOKS // 2] for kernels in (1, 1 + _KNOWN))
+    return min(_MOST_BUBBLE_S, max(0.0, one_s - (many_s - one_s) / _KNOWN))
 
 
 def waiting_ns() -> int:

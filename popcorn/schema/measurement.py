@@ -261,9 +261,11 @@ class Counters(Frozen):
     """Counters of a whole call: shares weighted by each kernel's duration, never summed."""
 
     kernels: tuple[KernelCounters, ...] = ()
-    """Every kernel launch of one call, longest first."""
+    """The kernel launches of one call, longest first."""
+    of_kernels: int | None = None
+    """Launches of the call where it has more than were counted, which are the first ones then."""
     time_s: float | None = None
-    """Sum of kernel durations."""
+    """Sum of the durations of these kernels."""
     dram_utilisation: float | None = None
     """Duration-weighted."""
     compute_utilisation: float | None = None

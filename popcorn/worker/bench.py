@@ -54,6 +54,8 @@ class Bench:
         most = most_kept(self.machine.memory_bytes) if self.keeps else 0
         self.kept = {role: Kept(min(most, count), self._lives) for role, count in (("oracle", 1), ("reference", most))}
         self.energies = Energies()
+        self.bubble_s: float | None = None
+        """What events add to a kernel on this GPU, once an oracle has found out."""
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"

@@ -51,7 +51,7 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
         energy = _energy(session, launch, timing)
     finally:
         launch.close()
-    counters = _counters(session)
+    counters = _counters(session, launches)
     roofline = _roofline(session, timing, counters, launches)
     _refuse_the_impossible(session, timing, roofline)
     return Measurement(timing=timing, memory=memory, launches=launches, energy=energy, counters=counters, roofline=roofline)
@@ -211,7 +211,7 @@ def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, messag
     return calls
 
 
-def _counters(session: Session) -> Counters:
+def _counters(session: Session, launches: Launches) -> Counters:
     """Nsight Compute around a process of its own, that runs the candidate once on inputs of the parent's choosing."""
     if not session.bench.cuda:
         return Counters(reason="hardware counters are read on NVIDIA GPUs only")
@@ -219,7 +219,10 @@ def _counters(session: Session) -> Counters:
         return Counters(reason="not asked for (--no-counters)")
     session.progress("hardware counters")
     assert session.profile is not None
-    return session.profile.collect()
+    counters = session.profile.collect()
+    if counters.kernels and launches.kernels and len(counters.kernels) < launches.kernels:
+        return counters.model_copy(update={"of_kernels": launches.kernels})
+    return counters
 
 
 def _roofline(session: Session, timing: Timing, counters: Counters, launches: Launches) -> Roofline:

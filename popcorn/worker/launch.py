@@ -136,6 +136,8 @@ class Launch:
             session.ask_candidate(child, first, "timing", session.request.first_call_s)
         else:
             session.ask(child, first)
+        if session.bench.cuda:
+            self._ask(side, child, {"do": "timer", "bubble_s": session.bench.bubble_s})
 
     def _warm(self, side: str, child: Child, first: bool) -> None:
         """On a GPU 200 ms of calls of the side that comes first, which bring the device's clock up (half of it where it was at work a moment ago),

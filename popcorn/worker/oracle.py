@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from popcorn.errors import PopcornError
+from popcorn.measure.timing import event_bubble_s
 from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
 from popcorn.worker.failure import Failed
@@ -296,6 +297,10 @@ class Oracle(Maker):
         assert self.inbox is not None
         self.inbox.flat[: self.inbox.used].cpu().numpy().tofile(message["path"])
         return {"bytes": self.inbox.used}
+
+    def do_bubble(self, message: dict) -> dict:
+        """What events add to a kernel on this GPU."""
+        return {"bubble_s": event_bubble_s()}
 
     def do_ceilings(self, message: dict) -> dict:
         """Bandwidth and flop rates measured on this device, a CPU's with all of its cores."""

@@ -280,6 +280,11 @@ class Side:
         times = self._guard(lambda: timer.time_warm(call, message["seconds"]))
         return asdict(times)
 
+    def do_timer(self, message: dict) -> dict:
+        """A GPU's timer, and what its events add: the same for all sides, so that no comparison is of two guesses."""
+        self._need_timer().bubble_s = message["bubble_s"]
+        return {}
+
     def do_memory(self, message: dict) -> dict:
         """Peak memory of one call beyond what was resident."""
         from popcorn.measure.memory import measure_memory

@@ -48,10 +48,19 @@ def plot(table: Rows) -> Any:
     # axes of one extent, so that the panels of both rows stand under each other
     width = min(300, 880 // len({row["level"] for row in table}))
     rate = shared.encode(
-        alt.Y("correct_rate:Q", title="correct, of planned", axis=alt.Axis(format="%", tickCount=5, minExtent=44), scale=alt.Scale(domain=[0, 1]))
+        alt.Y(
+            "correct_rate:Q",
+            title="correct, of planned",
+            axis=alt.Axis(format="%", tickCount=5, minExtent=44),
+            scale=alt.Scale(domain=[0, 1]),
+        )
     )
     speed = shared.encode(
-        alt.Y("speedup_median:Q", title="median speedup", axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=5, minExtent=44))
+        alt.Y(
+            "speedup_median:Q",
+            title="median speedup",
+            axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=5, minExtent=44),
+        )
     )
     rows_of = ((rate, alt.Header(labelFontSize=12)), (alt.layer(speed, one_line(alt.Y), data=source), alt.Header(labels=False)))
     return alt.vconcat(
