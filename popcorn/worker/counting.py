@@ -48,7 +48,7 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))
         launches = with_track(_launches(_ask_both(session, launch, {"do": "launches"})), timing.candidate.warm_time_s)
         _require_track(session, launches)
-        energy = _energy(session, launch, timing)
+        energy = _energy(session, launch, timing, launches.device_time_s)
     finally:
         launch.close()
     counters = _counters(session, launches)
@@ -142,13 +142,12 @@ def _plausible(launches: Launches) -> bool:
     )
 
 
-def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
+def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float | None) -> Energy:
     seconds = {CANDIDATE: _WATCHED_BURST_S if _host_hides(session, timing) else _BURST_S, BASELINE: _BURST_S}
     if not session.request.energy:
         if session.bench.cuda:
-            _burst_of_candidate(
-                session, launch, timing, {"do": "burst", "seconds": seconds[CANDIDATE], "chunk": _chunk(timing.candidate.time_s)}
-            )
+            message = {"do": "burst", "seconds": seconds[CANDIDATE], "chunk": _chunk(timing.candidate.time_s)}
+            _burst_of_candidate(session, launch, timing, message, kernels_s)
         return Energy(reason="not asked for")
     meter = find_meter(session.bench.machine)
     if isinstance(meter, NoMeter):
@@ -166,7 +165,7 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
             message = {"do": "burst", "seconds": seconds, "chunk": _chunk(once_s)}
             if side == BASELINE:
                 return session.between.run(lambda: int(session.ask(launch.children[side], message)["calls"]))
-            return session.between.run(lambda: _burst_of_candidate(session, launch, timing, message))
+            return session.between.run(lambda: _burst_of_candidate(session, launch, timing, message, kernels_s))
 
         readings[side] = measure_energy(begin, meter, seconds=seconds[side], before=readings.get(CANDIDATE, known))
     session.bench.energies.keep(same, readings[BASELINE])
@@ -195,7 +194,7 @@ def _chunk(once_s: float) -> int:
     return max(1, int(0.02 / once_s))
 
 
-def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any]) -> int:
+def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any], kernels_s: float | None) -> int:
     """Calls made, which its own times must allow; on a GPU the driver says how long the device was busy with them."""
     uuid, seconds = session.bench.machine.device_uuid, message["seconds"]
     began_s, start_s = time.monotonic(), time.time()
@@ -207,7 +206,7 @@ def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, messag
     # where somebody else's work was seen on the device (the run is not fit then), the account tells of that work too
     if _host_hides(session, timing) and timing.control is not None and timing.control.fit is not False:
         share = busy_share(uuid, start_s, start_s + wall_s)
-        session.check("counting", "clock", share, wall_s, calls, mine.time_s, find="find_busy")
+        session.check("counting", "clock", share, wall_s, calls, mine.time_s, kernels_s, find="find_busy")
     return calls
 
 
