@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from popcorn.schema.measurement import Samples
+from popcorn.schema.measurement import Counters, Samples
 from popcorn.schema.record import Record
 from popcorn.site import words
 from popcorn.units import UNKNOWN
@@ -111,7 +111,7 @@ def controls(record: Record) -> Section:
     facts = [
         fact("fit to measure", fit, unknown=why, note=control.reason),
         fact("reference against itself", control.aa, words.times, "its interval must hold 1×", why),
-        fact("planted 1.05× slowdown", control.planted, words.times, "measured as", why),
+        fact(f"planted {control.plant:.3g}× slowdown", control.planted, words.times, "measured as", why),
         fact("noise", control.noise, lambda value: f"±{words.percent(value)}", "“faster” is not said within it", why),
     ]
     return Section("Controls", "worker.comparing · in the same run", facts)
@@ -169,6 +169,11 @@ def launches(record: Record) -> Section:
     return Section("Launches and fusion", f"measure.launches · {told.source or 'no source'}", facts)
 
 
+def _counted(counters: Counters) -> str:
+    of = f", the first {len(counters.kernels)} of {counters.of_kernels} kernels" if counters.of_kernels else ""
+    return f"Nsight Compute, weighted by duration{of}"
+
+
 def speed_of_light(record: Record) -> Section:
     """Both sources, never mixed."""
     told, counters = record.measurement.roofline, record.measurement.counters
@@ -176,7 +181,7 @@ def speed_of_light(record: Record) -> Section:
     facts = [
         fact("SOL", told.sol, words.percent, f"from {told.sol_source}", told.reason),
         fact("SOL by the model", told.sol_model, words.percent, "least bytes and flops over the ceilings", told.reason),
-        fact("SOL by counters", told.sol_counters, words.percent, "Nsight Compute, weighted by duration", counters.reason),
+        fact("SOL by counters", told.sol_counters, words.percent, _counted(counters), counters.reason),
         fact("DRAM utilisation", counters.dram_utilisation, words.percent, unknown=counters.reason),
         fact("compute utilisation", counters.compute_utilisation, words.percent, unknown=counters.reason),
         fact("bound by", told.bound, unknown=told.reason),
