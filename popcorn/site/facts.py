@@ -163,9 +163,6 @@ def launches(record: Record) -> Section:
         fact("own code's share of it", told.custom_share, words.percent, unknown=told.track_reason or told.reason),
         fact("track", told.track, note=told.track_reason, unknown=told.track_reason or told.reason),
     ]
-    facts += [
-        Fact(one.name[:90], words.time(one.time_s), f"{one.launches} ×{', library' if one.library else ''}") for one in told.breakdown[:10]
-    ]
     return Section("Launches and fusion", f"measure.launches · {told.source or 'no source'}", facts)
 
 

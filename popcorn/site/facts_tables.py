@@ -28,6 +28,10 @@ PRECISION: tuple[Column, ...] = (
     ("max ulp", "max_ulp", words.number), ("cosine", "cosine", lambda value: words.UNKNOWN if value is None else f"{value:.9g}"),
     ("held", "worst", words.number), ("allowed", "bound", words.number),
 )  # fmt: skip
+KERNELS: tuple[Column, ...] = (
+    ("kernel", "name", lambda text: text[:120]), ("launches", "launches", words.whole), ("time of all of them", "time_s", words.time),
+    ("whose", "library", lambda library: "a library's" if library else "its own"),
+)  # fmt: skip
 COUNTERS: tuple[Column, ...] = (
     ("kernel", "name", lambda text: text[:80]), ("time", "time_s", words.time), ("DRAM", "dram_utilisation", words.percent),
     ("compute", "compute_utilisation", words.percent), ("read", "dram_read_bytes", words.size), ("written", "dram_write_bytes", words.size),
@@ -51,6 +55,9 @@ def tables_of(record: Record) -> Iterator[FactTable]:
             PRECISION,
             precision,
         )
+    if record.measurement.launches.breakdown:
+        source = f"measure.launches · {record.measurement.launches.source or 'no source'}, the longest first"
+        yield _table("Kernels of one call", source, KERNELS, record.measurement.launches.breakdown)
     if len(counters) > 1:
         yield _table("Counters of every kernel", "measure.counters · Nsight Compute, one call, longest first", COUNTERS, counters)
     if ranks is not None:

@@ -45,7 +45,7 @@ def pages() -> Iterator[Page]:
     yield simple("docs/index.html", "docs.html", digest(listed), docs=listed)
     for stem, text in texts.items():
         yield Page(f"docs/{stem}.html", digest(text, listed), functools.partial(_render, stem, text, listed))
-    for file in sorted([*(FOLDER / "img").glob("*.png"), *(FOLDER / "measured").glob("*.txt")]):
+    for file in sorted([*(FOLDER / "img").glob("*.png"), *(FOLDER / "measured").glob("*.txt"), *(FOLDER / "measured").glob("*.xz")]):
         target = f"docs/{file.relative_to(FOLDER).as_posix()}"
         yield Page(target, digest(file.stat().st_mtime_ns, file.stat().st_size), functools.partial(_copy, target, file))
 
