@@ -20,6 +20,7 @@ from popcorn.schema.run import Run
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import Spec, SweepFolder
 from popcorn.sweep.jobs import Job
+from popcorn.sweep.locks import Locks
 from popcorn.sweep.places import control, open_places
 from popcorn.sweep.plan import make_plan
 from popcorn.sweep.resting import Resting
@@ -37,6 +38,8 @@ COUNT_EVERY_S = 20.0
 """How often the money of all workers is added up, where it has a limit."""
 ROUNDS = 50
 """Times the missing jobs are looked for again: each round retries what failed in the one before."""
+ELSEWHERE_S = 5.0
+"""How often it is looked whether another sweep is done with what both have."""
 _ASKED = "popcorn: no job begins any more, those under way end; Ctrl-C once more lets go of them"
 
 
@@ -57,6 +60,8 @@ class Session:
         self.began = time.monotonic()
         self.active: dict[str, dict[str, Any]] = {}
         self.resting = Resting(folder.log)
+        self.locks = Locks(self.cache)
+        self.begun = 0
         self._busy = {id(place): 0 for place in places}
         self._held: dict[str, Place] = {}
 
@@ -64,12 +69,16 @@ class Session:
 
     def claim(self, job: Job) -> bool:
         """Whether this process may do it, now."""
-        if not self.resting.may_begin(job.model):
+        if self.lost() or not self.resting.may_begin(job.model):
             return False
         claimed = self.folder.claim(self.epoch, job.id, self.rank)
-        if not claimed:
-            self.resting.let_go(job.model)
-        return claimed
+        if claimed and self.locks.take(job.id):
+            self.begun += 1
+            return True
+        if claimed:  # another sweep has it under way
+            self.folder.release(self.epoch, job.id)
+        self.resting.let_go(job.model)
+        return False
 
     def take(self, job: Job) -> Place:
         """The place with the fewest agents."""
@@ -82,6 +91,7 @@ class Session:
         """The job is no longer under way."""
         self._busy[id(self._held.pop(job.id))] -= 1
         self.resting.let_go(job.model)
+        self.locks.let_go(job.id)
         self.active.pop(job.id, None)
 
     def observe(self, job: Job, what: str, recorder: "Recorder") -> None:
@@ -254,7 +264,11 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
                 continue
             rounds += 1
             start = len(missing) * rank // ranks  # workers begin at different places, so that they seldom meet
+            before = session.begun
             await run_batch(missing[start:] + missing[:start], session)
+            if session.begun == before:  # all that is left is under way in another sweep, or rests
+                rounds -= 1
+                await asyncio.sleep(ELSEWHERE_S)
     except asyncio.CancelledError:
         if session.stopping != "now":
             raise

@@ -118,7 +118,7 @@ def test_a_folder_that_vanishes_stops_the_sweep_and_nothing_is_written_in_its_pl
     def unmounted(self, request):
         if elsewhere.exists():
             raise OSError(errno.EIO, "Input/output error")
-        if any(cache.glob("jobs/*")):
+        if any(cache.glob("jobs/*.jsonl")):
             cache.rename(elsewhere)
         return judge(self, request)
 
