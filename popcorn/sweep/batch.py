@@ -97,15 +97,12 @@ async def _carry_out(job: Job, place: Place, state: TaskState, session: "Session
         state, place, asked.problem, row, tier, asked.settings, asked.budget, session.runs, repeat=job.repeat, salt=job.id, observe=observe
     )
     identity = recorder.run.id
-    before = recorder.ended is not None
     try:
-        if not before:
+        if recorder.ended is None:
             await work(recorder, models[row.name], state.messages, inspect_tools.make_tools(tier.tools))
     finally:
         inspect_tools.OPEN.pop(str(store().get(inspect_tools.STORE_KEY)), None)
     run = recorder.ended
-    if before and job.id in session.done.read().done:  # another sweep did it since this one made its plan
-        return
     if run is None:
         raise BadAgent(f"the run {identity} did not end")
     if run.ended_by == "error":

@@ -73,9 +73,11 @@ class Session:
             return False
         claimed = self.folder.claim(self.epoch, job.id, self.rank)
         if claimed and self.locks.take(job.id):
-            self.begun += 1
-            return True
-        if claimed:  # another sweep has it under way
+            if not self.done.has(job.id):
+                self.begun += 1
+                return True
+            self.locks.let_go(job.id)
+        if claimed:  # another sweep has it under way, or did it since this one made its plan
             self.folder.release(self.epoch, job.id)
         self.resting.let_go(job.model)
         return False
