@@ -112,7 +112,7 @@ def sweep_table(facts: dict[str, Any]) -> "Group":
                 f"  {phase['phase']:20} {phase['done']:>6,} of {phase['jobs']:>6,} rows{'  · ' + phase['reason'] if phase.get('reason') else ''}"
             )
         )
-    active = [one for worker in facts["workers"] if worker.get("state") != "ended" for one in worker.get("active", ())]
+    active = [one for worker in facts["workers"] if worker.get("state") not in ("ended", "lost") for one in worker.get("active", ())]
     if active:
         table = _table("problem", "model", "tier", "turn", "now", "best", "device")
         for one in sorted(active, key=lambda one: one["since"])[:MOST_ACTIVE]:
@@ -150,7 +150,7 @@ def worker_line(worker: dict[str, Any]) -> str:
     if worker.get("paused"):
         parts.append(f"paused: {'; '.join(worker['paused'])}")
     if worker.get("resting"):
-        parts.append(f"models at rest: {', '.join(worker['resting'])}")
+        parts.append(f"at rest: {', '.join(worker['resting'])}")
     if worker.get("state") == "lost":
         parts.append(f"silent for {show_time(time.time() - float(worker['updated']))}")
     return " · ".join(part for part in parts if part)

@@ -38,6 +38,7 @@ COUNT_EVERY_S = 20.0
 """How often the money of all workers is added up, where it has a limit."""
 ROUNDS = 50
 """Times the missing jobs are looked for again: each round retries what failed in the one before."""
+HERE = "this machine"
 ELSEWHERE_S = 5.0
 """How often it is looked whether another sweep is done with what both have."""
 _ASKED = "popcorn: no job begins any more, those under way end; Ctrl-C once more lets go of them"
@@ -59,7 +60,7 @@ class Session:
         self._counted: float | None = None
         self.began = time.monotonic()
         self.active: dict[str, dict[str, Any]] = {}
-        self.resting = Resting(folder.log)
+        self.resting, self.health = Resting("the provider", folder.log), Resting("faults of the harness", folder.log)
         self.locks = Locks(self.cache)
         self.begun = 0
         self._busy = {id(place): 0 for place in places}
@@ -69,18 +70,23 @@ class Session:
 
     def claim(self, job: Job) -> bool:
         """Whether this process may do it, now."""
-        if self.lost() or not self.resting.may_begin(job.model):
+        if self.lost() or self.waits(job):
             return False
         claimed = self.folder.claim(self.epoch, job.id, self.rank)
         if claimed and self.locks.take(job.id):
             if not self.done.has(job.id):
                 self.begun += 1
+                self.resting.begins(job.model)
+                self.health.begins(HERE)
                 return True
             self.locks.let_go(job.id)
         if claimed:  # another sweep has it under way, or did it since this one made its plan
             self.folder.release(self.epoch, job.id)
-        self.resting.let_go(job.model)
         return False
+
+    def waits(self, job: Job) -> bool:
+        """Whether its model, or this machine, rests."""
+        return self.resting.rests(job.model) or self.health.rests(HERE)
 
     def take(self, job: Job) -> Place:
         """The place with the fewest agents."""
@@ -93,6 +99,7 @@ class Session:
         """The job is no longer under way."""
         self._busy[id(self._held.pop(job.id))] -= 1
         self.resting.let_go(job.model)
+        self.health.let_go(HERE)
         self.locks.let_go(job.id)
         self.active.pop(job.id, None)
 
@@ -114,6 +121,7 @@ class Session:
             harness=__version__,
         )  # fmt: skip
         self.resting.answered(job.model)
+        self.health.answered(HERE)
         self.counts["done"] += 1
         self.counts["correct"] += run.outcome == "correct"
         self.count_money()
@@ -142,6 +150,8 @@ class Session:
         self.counts["failed"] += 1
         if kind == "api_error":
             self.resting.failed(job.model, reason)
+        else:
+            self.health.failed(HERE, reason)
 
     def refused(self, job: Job, reason: str) -> None:
         """This machine cannot do it: a missing key, too few devices."""
@@ -188,7 +198,11 @@ class Session:
         if hours is not None and time.monotonic() - self.began > hours * 3600:
             self.stop("drain", f"the {hours:g} hours of this session are over")
         paused = [gate.closed for place in self.places if (gate := getattr(place, "gate", None)) is not None and gate.closed]
-        self.tell("draining" if self.stopping else "paused" if paused else "running", paused=paused, resting=self.resting.told())
+        self.tell(
+            "draining" if self.stopping else "paused" if paused else "running",
+            paused=paused,
+            resting=[*self.resting.told(), *self.health.told()],
+        )
 
     def tell(self, state: str, **more: Any) -> None:
         """This worker's status file."""
@@ -258,8 +272,10 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
             missing = [job for job in missing if not claimed_elsewhere(session, job)]
             if not missing or session.stopping:
                 return
-            if all(session.resting.rests(job.model) for job in missing):
-                left_s = session.resting.left_s({job.model for job in missing})
+            if all(session.waits(job) for job in missing):
+                left_s = (
+                    session.health.left_s([HERE]) if session.health.rests(HERE) else session.resting.left_s({job.model for job in missing})
+                )
                 if left_s is None:
                     return
                 await asyncio.sleep(max(0.1, min(left_s, 5.0)))

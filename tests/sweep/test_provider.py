@@ -12,7 +12,7 @@ from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
 from tests.agents.judge import right
 from tests.agents.server import Fault, ModelServer, Reply
-from tests.sweep.pretend import open_pretend
+from tests.sweep.pretend import PretendEngine, open_pretend
 
 SUBMIT = Reply(calls=[("submit_kernel", {"kernel_code": right(2.5)})])
 GARBAGE = Fault(body=b"<html>502 Bad Gateway</html>")
@@ -70,3 +70,42 @@ def test_an_outage_uses_up_few_retries_and_the_other_models_go_on(cache, monkeyp
     assert "its jobs rest" in log and "left to `popcorn sweep resume`" in log
     facts = sweep_facts(session.folder)
     assert (facts["state"], facts["missing"], facts["given_up"]) == ("stopped", 9, 0)
+
+
+def test_after_a_fault_of_ours_what_the_model_answered_is_judged_again_and_not_asked_again(cache, monkeypatch):
+    judge, faults = PretendEngine._judge, []
+
+    def faulty(self, request):
+        if len(faults) < 2:  # the submission, and the one more that settles the run
+            faults.append(1)
+            raise OSError("/dev/shm is full")
+        return judge(self, request)
+
+    monkeypatch.setattr(PretendEngine, "_judge", faulty)
+    with ModelServer([Reply(text=f"```c\n{right(2.5)}\n```")]) as server:
+        session = run_here(prepare(matrix(server, tiers=["single"])), open_pretend)
+        assert dict(server.answered) == {0: 1}
+    assert (session.counts["done"], session.counts["failed"], session.counts["correct"]) == (1, 1, 1)
+    assert Done(cache).spent("broken").dollars == pytest.approx(1.0)
+
+
+def test_a_machine_on_which_everything_fails_rests_before_all_jobs_gave_up(cache, monkeypatch):
+    monkeypatch.setattr("popcorn.sweep.resting.MOST_RESTS", 1)
+    monkeypatch.setattr("popcorn.sweep.resting.FIRST_S", 0.1)
+
+    def broken(self, request):
+        raise OSError("/dev/shm is full")
+
+    monkeypatch.setattr(PretendEngine, "_judge", broken)
+    tables = {
+        "name": "broken",
+        "problems": ["original/L1/36"],
+        "models": ["baseline/eager"],
+        "tiers": ["single"],
+        "language": "c",
+        "device": "cpu",
+        "repeats": 9,
+    }
+    session = run_here(prepare(make_matrix(tables, "broken")), open_pretend)
+    assert session.counts["failed"] <= IN_A_ROW + 4 and sweep_facts(session.folder)["given_up"] == 0
+    assert "this machine: faults of the harness broke off" in (session.folder.path / "log.txt").read_text()
