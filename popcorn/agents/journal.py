@@ -56,6 +56,11 @@ class Journal:
         fault = _fault_at_its_end(kept[: last + 1]) if last >= 0 else None
         return kept if fault is None else [line for index, line in enumerate(kept) if index < fault or index > last]
 
+    def fault(self) -> str | None:
+        """What our own last fault said, in one line."""
+        line = next((line for line in reversed(self.lines) if _is_fault(line)), None)
+        return None if line is None else " ".join(str(line["answer"].get("text")).split())[:300]
+
     def fault_came_last(self) -> bool:
         """Whether our own fault is the last thing that happened: then the model's answers still stand, and only the fault is asked again."""
         return _fault_at_its_end([line for line in self.lines if line.get("kind") not in ("end", "submit")]) is not None or any(

@@ -111,7 +111,9 @@ async def _carry_out(job: Job, place: Place, state: TaskState, session: "Session
     elif run.outcome == "harness_error":
         goes_on = recorder.journal.fault_came_last()
         _set_aside(session.runs / identity, session.cache, goes_on)
-        session.failed(job, "infrastructure", f"the evaluation of {run.record_id} failed by a fault of the harness", run, goes_on)
+        session.failed(
+            job, "infrastructure", recorder.journal.fault() or f"the evaluation {run.record_id} is a fault of the harness", run, goes_on
+        )
     else:
         session.ended(job, run)
 

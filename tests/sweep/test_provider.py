@@ -108,4 +108,5 @@ def test_a_machine_on_which_everything_fails_rests_before_all_jobs_gave_up(cache
     }
     session = run_here(prepare(make_matrix(tables, "broken")), open_pretend)
     assert session.counts["failed"] <= IN_A_ROW + 4 and sweep_facts(session.folder)["given_up"] == 0
+    assert any("/dev/shm is full" in line["reason"] for line in Done(cache).lines())
     assert "this machine: faults of the harness broke off" in (session.folder.path / "log.txt").read_text()
