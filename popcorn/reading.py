@@ -31,7 +31,7 @@ def read_toml(path: Path, refused: Callable[[str], PopcornError]) -> dict[str, A
 def what_is_wrong(error: ValidationError, table: type[BaseModel], also: Collection[str] = (), without: Collection[str] = ()) -> str:
     """The first thing that is wrong with the tables of a file: the key, what was expected; for an unknown key the nearest one. `also` are keys of the whole
     file that `table` does not have, `without` some of its own that nobody writes."""
-    first = error.errors(include_url=False)[0]
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")  # a mistyped key is missing, too
     *path, last = [str(part) for part in first["loc"]] or ["the file"]
     where = ".".join([*path, last])
     if first["type"] == "missing":
