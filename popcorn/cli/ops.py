@@ -34,15 +34,14 @@ def show_ops(
         if explain is not None:
             raise typer.BadParameter("name the op, too: popcorn ops OP --explain SIZES", param_hint="--explain")
         for name in list_ops():
-            found = find_op(name)
-            typer.echo(f"{name:20} {_signature(found)}")
+            whole = re.sub(r"\([^)]*\)", lambda sizes: sizes[0].replace(" ", "\xa0"), _signature(find_op(name)))
+            _fold(f"{name:21} {whole}", 22)
         return
     found = find_op(op)
     if explain is None:
         _show(found)
         return
     from popcorn.bench.asking import case_of
-    from popcorn.cli.listing import width_here
     from popcorn.dispatch import CHOOSER
     from popcorn.ops.calls import Call
 
@@ -52,8 +51,15 @@ def show_ops(
     call = Call(case.dims, case.precision, device, case.scalars, case.layout, backward)
     for line in str(CHOOSER.explain(found, call)).splitlines():
         whole = re.sub(r"(?:pip install|popcorn bench fill) [^;,]*", lambda command: command[0].replace(" ", "\xa0"), line)  # to be copied
-        folded = textwrap.fill(whole, width_here(60, 100), subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False)
-        typer.echo(folded.replace("\xa0", " "))
+        _fold(whole, 13)
+
+
+def _fold(line: str, indent: int) -> None:
+    """The line at this terminal's width; what goes on stands below what began."""
+    from popcorn.cli.listing import width_here
+
+    folded = textwrap.fill(line, width_here(60, 100), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    typer.echo(folded.replace("\xa0", " "))
 
 
 def _begin(name: str) -> None:
@@ -67,7 +73,9 @@ def _begin(name: str) -> None:
     shown = [str(file.relative_to(here)) if file.is_relative_to(here) else str(file) for file in files]
     for file, what in zip(shown, told, strict=True):
         typer.echo(f"{file:{max(map(len, shown))}}  {what}")
-    typer.echo(f"next: pytest tests/ops -k {name} · popcorn bench fill {name} --limit 2 · popcorn bench view {name} · docs/adding.md")
+    typer.echo(
+        f"next: pytest tests/ops -k {name}\n      popcorn bench fill {name} --limit 2\n      popcorn bench view {name}\n      docs/adding.md"
+    )
 
 
 def _signature(op: "Op") -> str:
@@ -84,7 +92,7 @@ def _show(op: "Op") -> None:
     wide = max(len(name) for name, *_ in rows)
     for name, language, where, refusal in rows:
         told = f"  {name:{wide}}  {language if where else '—':8} {', '.join(where) or f'not here: {refusal}'}"
-        typer.echo(textwrap.fill(told, 100, subsequent_indent=" " * (wide + 13), drop_whitespace=True, break_on_hyphens=False))
+        _fold(told, wide + 13)
 
 
 def _print_json(ops: "list[Op]") -> None:

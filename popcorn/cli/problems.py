@@ -19,8 +19,10 @@ from popcorn.suites.statement import describe_range
 from popcorn.units import show_bytes, show_count
 
 WIDTH = 100
-MANY = 60
 """Columns of the table, so that it fits a terminal split in two."""
+
+MANY = 60
+"""A list longer than this says how to narrow it."""
 
 LEAST = 60
 """Narrower, a table has columns of single letters: better it wraps."""
@@ -55,9 +57,9 @@ def list_command(
          _backward(told.differentiable))
         for one, told in zip(problems, listed_facts(problems), strict=True)
     ]  # fmt: skip
-    lines = [*lay_out(("id", "name", "domain", "sizes", "backward"), rows, width_here(LEAST, WIDTH), folding=(1, 3))]
+    lines = [*lay_out(("id", "name", "domain", "sizes", "backward"), rows, width_here(LEAST, WIDTH), folding=(1, 2, 3))]
     if len(problems) > MANY:
-        lines.append(f"{len(problems)} problems; --variant and --level narrow it, `popcorn problems show ID` tells one.")
+        lines.append(f"{len(problems)} problems; --variant and --level narrow it; `popcorn problems show ID`")
     if suite is None:
         lines.append("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
         if names():

@@ -4,6 +4,7 @@ import ast
 import builtins
 import functools
 import symtable
+import sys
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -85,7 +86,8 @@ def parse(source: str, name: str) -> ast.Module:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested beyond what the parser bears
         line = getattr(error, "lineno", None)
         where = f" (line {line})" if line else ""
-        raise BadProblem(f"{name} is not valid Python{where}: {getattr(error, 'msg', error)}; expected a problem file") from error
+        python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+        raise BadProblem(f"{name} is not valid {python}{where}: {getattr(error, 'msg', error)}; expected a problem file") from error
     defined = _defined(tree)
     for part in ("Model", "get_inputs"):
         if part not in defined:

@@ -70,6 +70,8 @@ def open_foreign(problem: Problem) -> Foreign:
     def make(function: str, dims: Mapping[str, int]) -> Any:
         with _kernelbench(), draws.trial(dims):
             made = getattr(module, function)() if hasattr(module, function) else []
+        if made is None and function == "get_init_inputs":  # nothing to give
+            made = []
         return _positional(made, module.Model.__init__ if function == "get_init_inputs" else module.Model.forward, function)
 
     remarks = (ALONE,) if _COLLECTIVES in problem.source or re.search(r"torch\.distributed|\bdist\.", problem.source) else ()

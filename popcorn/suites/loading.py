@@ -202,5 +202,5 @@ def _refuse_unknown_parameters(problem: Problem, name: str, function: Callable[.
 
 def _as_list(made: Any, what: str, problem: Problem) -> list[Any]:
     if not isinstance(made, list | tuple):
-        raise BadProblem(f"{problem.id}: {what} returned {type(made).__name__}; expected a list")
+        raise BadProblem(f"{problem.id}: {what} returned {type(made).__name__}; let it return a list")
     return list(made)

@@ -14,8 +14,9 @@ from popcorn.suites.facts import read_facts
 from popcorn.suites.importing import shelf
 from popcorn.suites.importing.formats import read_folder
 from popcorn.suites.importing.found import Found
-from popcorn.suites.importing.rows_of_code import SUFFIXES, unpack
+from popcorn.suites.importing.rows_of_code import SUFFIXES, files_of_rows, unpack
 from popcorn.suites.importing.shelf import Entry, Suite
+from popcorn.suites.importing.strangers import why_not
 from popcorn.suites.problems import Problem, hash_source
 from popcorn.worker.bench import Bench
 from popcorn.worker.nursery import ChildDied, DeadlinePassed
@@ -127,12 +128,14 @@ def _one_line(text: str) -> str:
 
 @contextmanager
 def open_folder(path: str) -> Iterator[Path]:
-    """The folder of a path; of a JSONL or CSV file with code in a column one that is made for it, for as long as this lasts. Raises BadProblem for
-    any other file."""
+    """The folder of a path; of a file of rows with code in a column, or of a data set of such files, one that is made for it, for as long as this
+    lasts. Raises BadProblem for any other file."""
     folder = Path(path).expanduser()
-    if folder.is_file() and folder.suffix in SUFFIXES:
+    rows = [folder] if folder.is_file() and folder.suffix in SUFFIXES else files_of_rows(folder) if folder.is_dir() else []
+    if rows and (folder.is_file() or why_not(folder) is None):
         with tempfile.TemporaryDirectory(prefix="popcorn-rows-") as into:
-            yield unpack(folder, Path(into))
+            made = [unpack(one, Path(into)) for one in rows]
+            yield made[0] if len(made) == 1 else Path(into)
         return
     if folder.is_file():
         raise BadProblem(f"{path} is a file; give the folder of a checkout or of a task (`popcorn problems check {path}` takes one file)")

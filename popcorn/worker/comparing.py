@@ -59,7 +59,7 @@ def time_compiled(session: Session, trials: Trials) -> Timing:
 def time_controls(session: Session, trials: Trials, plant: float = PLANT) -> Control:
     """The reference against itself and against itself slowed by `plant`, alone: what this machine's clock can tell apart now."""
     turns, taken, _ = _compare(session, trials, [BASELINE, CONTROL, PLANTED], plant)
-    return control_of(turns, taken.steadiness, plant)
+    return control_of(turns, taken.steadiness, taken.planted_factor())
 
 
 def _compare(session: Session, trials: Trials, sides: list[str], plant: float = PLANT) -> tuple[Turns, Taken, Pace]:

@@ -20,6 +20,10 @@ RANDOM = (
     "its forward draws random numbers (dropout that is not switched off, a sampler), so no kernel of one's own could give its answer; "
     "let get_inputs draw them, or call eval() in Model"
 )
+STATE = (
+    "its forward keeps something from call to call, and a second call gives another answer, so no kernel could give it; let the state be an input and an "
+    "output"
+)
 WEIGHTS = 32
 """So many weights are exchanged one by one."""
 NEAR = 0.1
@@ -106,24 +110,25 @@ def _trivial(made: list[_Known]) -> Check:
 
 def _random(one: _Known) -> Check:
     """An answer that changes with torch's generator can be given by nobody who does not draw the same numbers in the same order."""
-    moved = draws_for_itself(one.oracle, one.model, one.inputs, one.question, one.reference)
+    moved = unsteady(one.oracle, one.model, one.inputs, one.question, one.reference) == RANDOM
     return Check("the answer draws no random numbers", not moved, RANDOM if moved else "")
 
 
-def draws_for_itself(oracle: "Oracle", model: Any, inputs: list[Any], question: "Question", answer: list[tuple[str, Any]]) -> bool:
-    """Whether the reference's forward moves torch's generator, and another state of it gives another answer."""
-    if not oracle.drew:
-        return False
+def unsteady(oracle: "Oracle", model: Any, inputs: list[Any], question: "Question", answer: list[tuple[str, Any]]) -> str | None:
+    """Why the reference's forward has no one answer: it moves torch's generator or what its model holds, and a second call gives another answer."""
+    if not (oracle.drew or oracle.kept):
+        return None
     from dataclasses import replace
 
-    flags = [False for _ in tensors_of(inputs)]
-    other = dict(oracle._answer(model, inputs, [], flags, replace(question, forward_seed=question.forward_seed + 1), oracle.precision))
+    flags, why = [False for _ in tensors_of(inputs)], RANDOM if oracle.drew else STATE
+    another = replace(question, forward_seed=question.forward_seed + oracle.drew)
+    other = dict(oracle._answer(model, inputs, [], flags, another, oracle.precision))
     for path, leaf in answer:
         if isinstance(leaf, torch.Tensor) and path in other:
             theirs = other[path]
             if leaf.shape != theirs.shape or not torch.allclose(wide(leaf), wide(theirs), 1e-3, 1e-6, equal_nan=True):
-                return True
-    return False
+                return why
+    return None
 
 
 def wide(t: torch.Tensor) -> torch.Tensor:

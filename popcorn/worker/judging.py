@@ -46,9 +46,11 @@ class Trials:
 def open_oracle(session: Session) -> None:
     """Start the oracle and let it read the problem."""
     for kept in session.bench.kept.values():
-        for other in kept.begin(session._same):
+        for other in kept.begin(session.same):
             session.between.part(lambda other=other: session.bench.end_trusted(other))  # type: ignore[misc]
     session.oracle, _ = session.start_trusted("oracle")
+    if session.bench.cuda and session.bench.bubble_s is None:
+        session.bench.bubble_s = float(session.ask(session.oracle, {"do": "bubble"})["bubble_s"])
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
     session.opened = session.ask(
         session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}

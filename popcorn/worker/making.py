@@ -11,7 +11,7 @@ from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Held
 from popcorn.worker.mailbox import leaves, tensors_of
 from popcorn.worker.subject import TORCH_DTYPES, Subject, load_reference, seed_all
-from popcorn.worker.trees import overlapping, replace_tensors, to_device
+from popcorn.worker.trees import overlapping, refuse_odd, replace_tensors, to_device
 from popcorn.worker.truth import Question
 
 
@@ -27,6 +27,8 @@ class Maker:
         self.held = Held()
         self.drew = False
         """Whether the last answer moved torch's generator."""
+        self.kept = False
+        """Whether the model held something else after it: running statistics, a state."""
         self.views: list[str] = []
         """Where the last answer was a view of an input."""
         self._cotangent_specs: dict[str, list[tuple[torch.Size, torch.dtype]]] = {}
@@ -38,6 +40,7 @@ class Maker:
         seed_all(question.seed)
         with torch.device(self.device), Drawing(question.distribution):
             inputs = self.loaded.inputs(question.dims)
+        refuse_odd(inputs)
         inputs = to_device(inputs, self.device)
         return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
 
@@ -87,7 +90,7 @@ class Maker:
         for tensor, wanted in zip(fresh, differentiable, strict=True):
             tensor.requires_grad_(wanted)
         seed_all(question.forward_seed)
-        state = self._generator_state()
+        state, held = self._generator_state(), held_by(model)
         dtype = TORCH_DTYPES[precision]
         before = torch.get_default_dtype()
         torch.set_default_dtype(dtype if precision == "float64" else before)
@@ -95,7 +98,7 @@ class Maker:
             result = subject.call(replace_tensors(inputs, fresh), cotangents)
         finally:
             torch.set_default_dtype(before)
-        self.drew = not torch.equal(state, self._generator_state())
+        self.drew, self.kept = not torch.equal(state, self._generator_state()), held_by(model) != held
         self.views = overlapping(result, fresh)
         return [(path, leaf.detach() if isinstance(leaf, torch.Tensor) else leaf) for path, leaf in leaves(result, "out")]
 
@@ -105,3 +108,10 @@ class Maker:
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+
+def held_by(model: Any) -> list[tuple[int, int]]:
+    """What a model's modules hold, by identity and version: the same before and after a call that keeps nothing."""
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    held = [value for one in modules for values in (vars(one), one._buffers, one._parameters) for value in values.values()]
+    return [(id(value), value._version if isinstance(value, torch.Tensor) else 0) for value in held]

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from popcorn.errors import PopcornError
+from popcorn.measure.timing import event_bubble_s
 from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
 from popcorn.worker.failure import Failed
@@ -162,7 +163,7 @@ class Oracle(Maker):
         return {}
 
     def _try(self, question: Question, truth: bool) -> Tried:
-        from popcorn.worker.examining import RANDOM, draws_for_itself
+        from popcorn.worker.examining import unsteady
 
         started = time.perf_counter()
         try:
@@ -176,8 +177,8 @@ class Oracle(Maker):
         views, self.truths.dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
         reference_s = time.perf_counter() - started
         tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))
-        if tried.unfit is None and self.drew and not self.gradient and draws_for_itself(self, model, inputs, question, reference):
-            raise Failed("invalid_reference", RANDOM)
+        if tried.unfit is None and not self.gradient and (why := unsteady(self, model, inputs, question, reference)):
+            raise Failed("invalid_reference", why)
         if tried.unfit is None and truth:
             tried.unfit = self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
             tried.truth = self.truths.current
@@ -296,6 +297,10 @@ class Oracle(Maker):
         assert self.inbox is not None
         self.inbox.flat[: self.inbox.used].cpu().numpy().tofile(message["path"])
         return {"bytes": self.inbox.used}
+
+    def do_bubble(self, message: dict) -> dict:
+        """What events add to a kernel on this GPU."""
+        return {"bubble_s": event_bubble_s()}
 
     def do_ceilings(self, message: dict) -> dict:
         """Bandwidth and flop rates measured on this device, a CPU's with all of its cores."""

@@ -9,7 +9,8 @@ from popcorn.worker.choosing import WAYS, places_of, read_here, way
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import MOST_BITS, is_sequence
 
-_MOST_FORMS = 64
+_MOST_FORMS = 4096
+"""So many calls are in a batch at most: sizes that depend on values (nonzero) differ from call to call."""
 
 
 class Places:

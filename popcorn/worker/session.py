@@ -72,7 +72,7 @@ class Session:
         self.opened: dict[str, Any] = {}
         self.between = Between()
         # the whole problem: an op has one hash in all its cases, and another text in each
-        self._same = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
+        self.same = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
         self._trusted: dict[Child, str] = {}
         """Roles of those that the next evaluation may use."""
         self._served: set[Child] = set()
@@ -173,7 +173,7 @@ class Session:
 
     def start_trusted(self, role: str, may_be_kept: bool = True, fresh: bool = False) -> tuple[Child, bool]:
         """A child that no candidate was ever in, and whether it is new."""
-        kept = self.bench.kept[role].take(self._same, self._trusted) if may_be_kept and not fresh else None
+        kept = self.bench.kept[role].take(self.same, self._trusted) if may_be_kept and not fresh else None
         if kept is not None:
             self._trusted[kept] = role
             self._served.add(kept)
@@ -323,7 +323,7 @@ class Session:
     def _keep_or_end(self, child: Child) -> None:
         """A trusted child's way out."""
         try:
-            kept = "ok" in child.ask({"do": "rest"}, 60.0) and self.bench.kept[self._trusted[child]].put(self._same, child)
+            kept = "ok" in child.ask({"do": "rest"}, 60.0) and self.bench.kept[self._trusted[child]].put(self.same, child)
         except Exception:  # whatever ailed it: it goes
             kept = False
         if not kept:

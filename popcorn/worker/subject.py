@@ -74,7 +74,17 @@ def seed_all(seed: int) -> None:
 def load_reference(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device, gradient: bool) -> Subject:
     """The problem's Model under a seed, on the device, at the precision."""
     model = _construct(model_class, init_args, seed, precision, device)
+    refuse_lazy(model)
     return Subject(model, dict(model.named_parameters()) if gradient else {}, gradient)
+
+
+def refuse_lazy(model: torch.nn.Module) -> None:
+    """Raises Failed for a model whose weights the first call would make: nobody could be handed them before."""
+    lazy = next((name for name, one in model.named_parameters() if torch.nn.parameter.is_lazy(one)), None)
+    if lazy is not None:
+        raise Failed(
+            "invalid_reference", f"`{lazy}` has no size before the first call (a Lazy module); let Model.__init__ give it its sizes"
+        )
 
 
 @dataclass(frozen=True)

@@ -50,17 +50,48 @@ def steps(leaf: Any) -> Any:
 
 
 def unjudgeable(answer: list[tuple[str, Any]]) -> str | None:
-    """Why a reference's answer can judge nobody: no element in it, or one that is not finite. None where it can. Raises Failed for sparse ones."""
+    """Why a reference's answer can judge nobody: no element in it, or one that is not finite. None where it can. Raises Failed for sparse tensors,
+    for objects, and where there is no tensor at all."""
     tensors = [leaf for _, leaf in answer if isinstance(leaf, torch.Tensor)]
+    odd = next((leaf for _, leaf in answer if not (leaf is None or isinstance(leaf, torch.Tensor | bool | int | float | str))), None)
+    if odd is not None:
+        raise Failed(
+            "invalid_reference", f"the reference returns a {type(odd).__name__[:80]}; let it return tensors, in lists, tuples and dicts"
+        )
+    if not tensors:
+        kinds = ", ".join(dict.fromkeys(type(leaf).__name__ for _, leaf in answer)) or "nothing"
+        raise Failed("invalid_reference", f"the reference returns {kinds}, which holds no tensor; let it return one or several")
     for path, leaf in answer:
         if isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided:
             told = str(leaf.layout).removeprefix("torch.")
             raise Failed("invalid_reference", f"the reference returns a sparse tensor ({path}: {told}); let it return .to_dense()")
-    if tensors and not any(t.numel() for t in tensors):
+    if not any(t.numel() for t in tensors):
         return "the reference's outputs have no elements, so nothing could be compared; give it sizes above 0"
     if has_nonfinite(answer):
         return "the reference itself gives NaN or infinity, beside which no error can be measured; let it give finite numbers (torch.nan_to_num)"
     return None
+
+
+def refuse_odd(inputs: list[Any]) -> None:
+    """Raises Failed for inputs that another process could not be handed."""
+    odd = _odd(inputs)
+    if odd:
+        raise Failed(
+            "invalid_reference",
+            f"get_inputs gives a {odd}, which no other process can be handed; expected dense tensors, numbers, text, and lists, tuples and "
+            "dicts of them",
+        )
+
+
+def _odd(tree: Any) -> str | None:
+    """The first thing among inputs that is more than values, by its type: a named tuple, a dataclass, a module."""
+    if isinstance(tree, list | dict) or type(tree) is tuple:
+        if isinstance(tree, dict) and not all(isinstance(key, str) for key in tree):
+            return "dict with keys that are no text"
+        return next((odd for item in (tree.values() if isinstance(tree, dict) else tree) if (odd := _odd(item))), None)
+    if isinstance(tree, torch.Tensor):
+        return oddness(tree)
+    return None if tree is None or isinstance(tree, bool | int | float | str) else f"{type(tree).__name__}"[:80]
 
 
 def has_nonfinite(answer: list[tuple[str, Any]]) -> bool:

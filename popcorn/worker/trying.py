@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from popcorn.worker.examining import RANDOM, wide
+from popcorn.worker.examining import RANDOM, STATE, wide
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
-from popcorn.worker.trees import private_copy, same_values, unjudgeable
+from popcorn.worker.making import held_by
+from popcorn.worker.subject import refuse_lazy
+from popcorn.worker.trees import private_copy, refuse_odd, same_values, unjudgeable
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -55,19 +57,16 @@ def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.
     """(inputs, outputs, whether the call changed an input)."""
     torch.manual_seed(0)
     model = _reasoned("Model", lambda: oracle.loaded.model(dims).to(oracle.device))
+    refuse_lazy(model)
     with oracle.device:
         inputs = oracle.loaded.inputs(dims)
-    odd = _odd(inputs)
-    if odd:
-        raise Failed("invalid_reference", f"get_inputs gives a {odd}, which no other process can be handed; expected tensors, numbers, text, "
-                     "and lists, tuples and dicts of them")  # fmt: skip
-    before, state = private_copy(inputs), oracle._generator_state()
+    refuse_odd(inputs)
+    before, state, held = private_copy(inputs), oracle._generator_state(), held_by(model)
     returned = _reasoned("forward", lambda: _called(model, inputs))
     outputs = tensors_of(returned)
-    if not torch.equal(state, oracle._generator_state()) and _moved(
-        outputs, _reasoned("forward", lambda: tensors_of(_called(model, inputs)))
-    ):
-        raise Failed("invalid_reference", RANDOM)
+    drew = not torch.equal(state, oracle._generator_state())
+    if (drew or held_by(model) != held) and _moved(outputs, _reasoned("forward", lambda: tensors_of(_called(model, private_copy(before))))):
+        raise Failed("invalid_reference", RANDOM if drew else STATE)
     if not outputs:
         raise Failed(
             "invalid_reference",
@@ -82,15 +81,6 @@ def _moved(outputs: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
     return any(
         a.shape != b.shape or not torch.allclose(wide(a), wide(b), 1e-3, 1e-6, equal_nan=True) for a, b in zip(outputs, again, strict=False)
     )
-
-
-def _odd(tree: Any) -> str | None:
-    """The first thing among inputs that is more than values, by its type: a named tuple, a dataclass, a module."""
-    if isinstance(tree, list | dict) or type(tree) is tuple:
-        if isinstance(tree, dict) and not all(isinstance(key, str) for key in tree):
-            return "dict with keys that are no text"
-        return next((odd for item in (tree.values() if isinstance(tree, dict) else tree) if (odd := _odd(item))), None)
-    return None if tree is None or isinstance(tree, torch.Tensor | bool | int | float | str) else f"{type(tree).__name__}"[:80]
 
 
 def _called(model: Any, inputs: list[Any]) -> Any:

@@ -26,7 +26,7 @@ def run(*args: str, code: int = 0) -> str:
 
 def test_ops_are_listed_with_their_signatures(cache):
     lines = run("ops").splitlines()
-    assert [line.split()[0] for line in lines] == list_ops()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == list_ops()
     assert "x (... D), weight (D), eps=1e-06 → (... D)" in run("ops", "rms_norm")
 
 

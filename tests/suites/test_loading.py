@@ -58,7 +58,7 @@ def test_the_gpu_and_the_cpu_size_are_two_plans_of_one_file(tmp_path: Path) -> N
     ("old", "new", "reason"),
     [
         ("return [torch.randn(N)]", "return [torch.randn(N) + undefined_thing]", r"`undefined_thing` is never defined"),
-        ("return [torch.randn(N)]", "return torch.randn(N)", "get_inputs returned Tensor; expected a list"),
+        ("return [torch.randn(N)]", "return torch.randn(N)", "get_inputs returned Tensor; let it return a list"),
         (
             "return [torch.randn(N)]",
             "return [torch.randn(N) * torch.cuda.current_device()]",

@@ -141,14 +141,18 @@ def test_an_answer_that_is_drawn_is_refused_and_one_rank_is_said(bench: Bench, t
         "level1/9_number.py": samples.SOFTMAX.replace(body, "float(x.sum())"),
         "level1/11_named.py": "import collections\nP = collections.namedtuple('P', 'a')\n"
         + samples.SOFTMAX.replace("(x, dim", "(x.a, dim").replace("[torch.rand(batch_size, dim)]", "[P(torch.rand(batch_size, dim))]"),
+        "level1/12_state.py": samples.SOFTMAX.replace(
+            "return torch.soft", "self.n = getattr(self, 'n', 0) + 1\n        return self.n * torch.soft"
+        ),
         "level1/10_cuda.py": samples.SOFTMAX.replace("dim)]", 'dim, device="cuda")]'),
     }
     suite = bring(bench, write(tmp_path / "kb", files), "drawn")
-    assert states(suite) == {f"L1/{n}": "refused" if n in (1, 8, 9, 11) else "runs" for n in range(1, 12)}
+    assert states(suite) == {f"L1/{n}": "refused" if n in (1, 8, 9, 11, 12) else "runs" for n in range(1, 13)}
     told = {one.key: f"{one.reason} {one.remarks}" for one in suite.entries}
     assert "draws random numbers" in told["L1/1"] and "runs here in one" in told["L1/3"] and "choose float16" in told["L1/4"]
     assert "changes its inputs" in told["L1/5"] and "NaN or infinity" in told["L1/6"] and "no elements" in told["L1/7"]
     assert "let it return .to_dense()" in told["L1/8"] and "returns float, which holds no tensor" in told["L1/9"]
+    assert "keeps something from call to call" in told["L1/12"]
     assert "gives a P, which no other process can be handed" in told["L1/11"]
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from popcorn.suites.problems import find_problem
+from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, pack
 from popcorn.worker.oracle import Oracle
 
@@ -18,8 +19,12 @@ QUESTION = {"dims": {}, "seed": 1, "init_seed": 2, "forward_seed": 3, "distribut
 
 @pytest.fixture
 def oracle(tmp_path: Path) -> Oracle:
+    return opened(tmp_path, TEXT)
+
+
+def opened(tmp_path: Path, text: str) -> Oracle:
     path = tmp_path / "problem.py"
-    path.write_text(TEXT)
+    path.write_text(text)
     for place in ("in", "out"):
         (tmp_path / place).mkdir()
     made = Oracle("cpu", tmp_path)
@@ -43,3 +48,20 @@ def test_float8_outputs_are_equal_or_wrong(oracle: Oracle, factor: float, unequa
     judged = oracle.do_judge({"trees": [answer, answer], "floor": 2e-5})
     assert judged["structure"] is None and judged["outputs"][1]["exact"]
     assert (judged["outputs"][1]["unequal"] > 0) is unequal
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("self.n = getattr(self, 'n', 0) + 1\n        return x * self.n", "keeps something from call to call"),
+        ("self.n = getattr(self, 'n', 1)\n        return x * self.n", None),
+        ("return x + torch.rand_like(x)", "draws random numbers"),
+    ],
+)
+def test_a_reference_whose_second_call_answers_otherwise_judges_nobody(tmp_path: Path, body: str, told: str | None) -> None:
+    oracle = opened(tmp_path, TEXT.replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", body))
+    if told is None:
+        assert oracle.do_trial({"question": QUESTION, "truth": True})["unfit"] is None
+    else:
+        with pytest.raises(Failed, match=told):
+            oracle.do_trial({"question": QUESTION, "truth": True})

@@ -50,6 +50,13 @@ def test_results_of_different_forms_are_an_error_of_the_candidate() -> None:
         places.add([torch.zeros(2)])
 
 
+def test_sizes_that_depend_on_values_may_differ_in_every_call() -> None:
+    places = Places()
+    for rows in range(1000):
+        places.add(torch.zeros(rows + 1))
+    assert len(places.told()["forms"]) == 1000
+
+
 @pytest.mark.parametrize(
     "told",
     [

@@ -1,5 +1,7 @@
 """Nested values of tensors: what counts as unchanged, and what answers can judge nobody."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -22,8 +24,9 @@ def test_an_answer_without_finite_elements_judges_nobody_and_says_what_to_do() -
     assert unjudgeable([("out", torch.ones(2).to(torch.float8_e4m3fn))]) is None
     assert "no elements" in (unjudgeable([("out", torch.ones(0, 3))]) or "")
     assert "nan_to_num" in (unjudgeable([("out", torch.tensor([1.0, -float("inf")]))]) or "")
-    with pytest.raises(Failed, match="to_dense"):
-        unjudgeable([("out", torch.eye(2).to_sparse())])
+    for odd, told in ((torch.eye(2).to_sparse(), "to_dense"), (Path("x"), "let it return tensors"), (2.5, "float, which holds no tensor")):
+        with pytest.raises(Failed, match=told):
+            unjudgeable([("out", odd)])
 
 
 def test_float8_is_compared_by_its_steps() -> None:

@@ -136,6 +136,14 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is no JSON number")
 
 
+def holds_problem(text: str) -> bool:
+    """Whether a Python text looks like a problem: it makes a `Model` and `get_inputs` at its top level, by whatever statement."""
+    return all(
+        re.search(rf"^(?:(?:class|def) +{name}\b|{name} *[:=]|from .+ import .*\b{name}\b)", text, re.MULTILINE)
+        for name in ("Model", "get_inputs")
+    )
+
+
 def snake(text: str) -> str:
     """`4D_TensorMatmul` → `4d_tensor_matmul`: lower case, words apart, letters, digits and underscores alone."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)

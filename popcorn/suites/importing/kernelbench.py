@@ -6,7 +6,7 @@ from typing import Any
 
 from popcorn.errors import PopcornError
 from popcorn.suites.facts import INJECTED, parse, undefined_names
-from popcorn.suites.importing.found import Found, files_below, read_python, snake
+from popcorn.suites.importing.found import Found, files_below, holds_problem, read_python, snake
 
 _LEVEL = re.compile(r"level_?(\d{1,2})", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
@@ -79,4 +79,4 @@ def _has_model(path: Path) -> bool:
         text = read_python(path)
     except PopcornError:
         return False
-    return re.search(r"^class Model\b", text, re.MULTILINE) is not None and "def get_inputs" in text
+    return holds_problem(text)

@@ -1,4 +1,4 @@
-"""A JSONL or CSV file whose rows hold problems as text, as data sets of KernelBench are handed around → a folder that the reader of folders knows."""
+"""Rows that hold problems as text (JSONL, CSV, Parquet), as data sets of KernelBench are handed around → a folder that the reader of folders knows."""
 
 import csv
 import json
@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadProblem
-from popcorn.suites.importing.found import MAX_BYTES, MAX_FILES, snake
+from popcorn.suites.importing.found import MAX_BYTES, MAX_FILES, holds_problem, snake
 
-SUFFIXES = (".jsonl", ".csv")
+SUFFIXES = (".jsonl", ".csv", ".parquet")
 _SHOWN = 8
+
+
+def files_of_rows(folder: Path) -> list[Path]:
+    """The files of rows of a data set as it is downloaded: those of a folder without Python files, or of its folder `data`."""
+    inside = [path for path in (*folder.glob("*"), *folder.glob("data/*")) if path.is_file()]
+    return [] if any(path.suffix == ".py" for path in inside) else sorted(path for path in inside if path.suffix in SUFFIXES)
 
 
 def unpack(path: Path, into: Path) -> Path:
@@ -40,6 +46,9 @@ def unpack(path: Path, into: Path) -> Path:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        yield from _parquet_rows(path)
+        return
     csv.field_size_limit(MAX_BYTES)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         try:
@@ -55,8 +64,21 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             raise BadProblem(f"{path} cannot be read as {path.suffix[1:].upper()} ({str(error)[:200]})") from None
 
 
+def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    import duckdb
+
+    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
+        try:
+            asked = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
+            names = [one[0] for one in asked.description or ()]
+            while rows := asked.fetchmany(100):
+                yield from (dict(zip(names, row, strict=True)) for row in rows)
+        except duckdb.Error as error:
+            raise BadProblem(f"{path} cannot be read as PARQUET ({str(error)[:200]})") from None
+
+
 def _is_code(value: object) -> bool:
-    return isinstance(value, str) and re.search(r"^class Model\b", value, re.MULTILINE) is not None and "def get_inputs" in value
+    return isinstance(value, str) and holds_problem(value)
 
 
 def _place(row: dict[str, Any], number: int) -> str:

@@ -45,6 +45,12 @@ _SIGNS: dict[str, list[Sign]] = {
             f"looks like ComputeEval: programs in C++ with tests of their own, without a reference that could run in float64; {_CASES}",
         )
     ],
+    ".arrow": [
+        (
+            lambda path, head: True,
+            "looks like a data set that `save_to_disk` wrote; write it as Parquet (its to_parquet) and import that file",
+        )
+    ],
     ".json": [
         (
             lambda path, head: '"custom_code"' in head,

@@ -73,6 +73,7 @@ def test_a_folder_of_nothing_and_an_unknown_format_name_what_is_known(tmp_path: 
         ("h100.json", '[{"level_id": 1, "custom_code": "class ModelNew"}]', r"CUDA-L1.*popcorn eval original/L1/2 FILE"),
         ("h100/1/2/custom_code.py", "class ModelNew:\n    pass\n", "CUDA-L1"),
         ("torchbench.txt", "Operator: aten.add.Tensor\ncnt: 3, ()\n", "BackendBench.*cases.toml"),
+        ("set/data-00000-of-00001.arrow", "ARROW1", "to_parquet"),
         ("data/T/add.py", "def add(a):\n    return a\n" + "#" * 120 + "\ndef test_add():\n    add(1)\n", "TritonBench.*cases.toml"),
     ],
 )

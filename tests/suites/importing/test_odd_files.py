@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import torch
 
@@ -13,6 +14,7 @@ from popcorn.suites.foreign import open_foreign
 from popcorn.suites.importing.formats import read_folder
 from popcorn.suites.importing.rows_of_code import unpack
 from popcorn.suites.problems import find_problem
+from popcorn.worker.bringing import open_folder
 from tests.suites.importing import samples
 from tests.suites.importing.samples import write
 
@@ -140,6 +142,32 @@ ROW = {
     "problem_id": 7,
     "name": "7_Relu",
 }
+
+
+def test_a_data_set_of_parquet_files_is_read_as_it_is_downloaded(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "README.md").write_text("a card")
+    for level in (1, 2):
+        made = f"SELECT '{ROW['code']}' AS code, {level} AS level, '7_Relu' AS name, 7 AS problem_id"
+        duckdb.execute(f"COPY ({made}) TO '{tmp_path}/data/level_{level}-00000-of-00001.parquet' (FORMAT parquet)")
+    with open_folder(str(tmp_path)) as folder:
+        assert [(one.key, one.source) for one in read_folder(folder)[1]] == [("L1/7", ROW["code"]), ("L2/7", ROW["code"])]
+    (tmp_path / "bad.parquet").write_text("PAR")
+    with pytest.raises(BadProblem, match="cannot be read as PARQUET"):
+        unpack(tmp_path / "bad.parquet", tmp_path / "into")
+
+
+@pytest.mark.parametrize(
+    "head", ["class Softmax(nn.Module):", "from torch.nn import Softmax as Model\nclass Unused(nn.Module):", "class Model (nn.Module):"]
+)
+def test_a_model_by_any_statement_is_a_problem(tmp_path, head):
+    text = samples.SOFTMAX.replace("class Model(nn.Module):", head).replace("def get_inputs():\n    return", "get_inputs = lambda:")
+    (tmp_path / "a.py").write_text(text + ("\nModel = Softmax\n" if "class Softmax" in head else ""))
+    assert [(one.key, one.refused) for one in read_folder(tmp_path)[1]] == [("a", None)]
+
+
+def test_a_file_without_arguments_for_its_model_may_return_none(tmp_path):
+    assert opened(tmp_path, "width=1, scale=1", "None").init_args({}) == []
 
 
 def test_rows_with_code_in_a_column_are_read_as_the_folder_that_they_came_from(tmp_path):
