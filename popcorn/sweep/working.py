@@ -56,6 +56,8 @@ class Session:
         self.agents = self.matrix.agents_per_gpu * len(places)
         self.stopping: str | None = None
         """`drain` or `now`."""
+        self.why: str | None = None
+        """It stops."""
         self.counts = {"done": 0, "correct": 0, "failed": 0, "refused": 0}
         self._counted: float | None = None
         self.began = time.monotonic()
@@ -137,7 +139,10 @@ class Session:
         )
         self._counted = time.monotonic()
         if spent >= limit:
-            self.stop("drain", f"{spent:.2f} dollars of {limit:.2f} are spent, with those of runs under way")
+            self.stop(
+                "drain",
+                f"{spent:.2f} dollars of {limit:.2f} are spent, runs under way included; submit it again with a larger limits.dollars",
+            )
 
     def failed(self, job: Job, kind: Any, reason: str, run: Run | None = None, goes_on: bool = False) -> None:
         """No result: tried again as often as the matrix says. What the attempt cost is counted; what one that goes on cost, with the next one."""
@@ -164,7 +169,7 @@ class Session:
     def stop(self, how: str, why: str) -> None:
         """Drain, or let go."""
         if self.stopping != how and self.stopping != "now":
-            self.stopping = how
+            self.stopping, self.why = how, why
             sentence = f"worker {self.rank}: {'lets go' if how == 'now' else 'drains'}: {why}"
             try:
                 self.folder.log(sentence)
@@ -209,7 +214,7 @@ class Session:
         lanes = [bench.device_lane.usage for place in self.places if (bench := getattr(place.engine, "bench", None)) is not None]
         self.folder.report(
             self.rank, state=state, epoch=self.epoch, devices=[place.device for place in self.places], began=time.time() - (time.monotonic() - self.began),
-            active=list(self.active.values()), device_run_s=sum(lane.run_s for lane in lanes), device_jobs=sum(lane.jobs for lane in lanes),
+            active=list(self.active.values()), why=self.why, device_run_s=sum(lane.run_s for lane in lanes), device_jobs=sum(lane.jobs for lane in lanes),
             asked=sum(getattr(place.engine, "asked", 0) for place in self.places),
             remembered=sum(getattr(place.engine, "remembered", 0) for place in self.places), **self.counts, **more,
         )  # fmt: skip

@@ -20,7 +20,7 @@ from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.matrix import make_matrix
 from popcorn.sweep.plan import make_plan
-from popcorn.sweep.showing import sweep_facts, sweep_table
+from popcorn.sweep.showing import sweep_facts, sweep_table, worker_line
 from popcorn.sweep.submitting import prepare, run_here
 from tests.sweep.pretend import PretendEngine, open_pretend
 
@@ -95,6 +95,7 @@ def test_money_is_counted_over_sessions_and_status_tells_what_was_spent_and_what
     Done(cache).add(first.id, "done", "small", cost_usd=5.5, **facts)
     session = run_here(prepare(matrix), open_pretend)
     assert (session.stopping, session.counts["done"]) == ("drain", 0), "a resume does not begin at nothing"
+    assert "5.50 dollars of 5.00 are spent" in session.why and session.why in worker_line(session.folder.workers()[0])
     told = sweep_facts(session.folder)
     assert (told["dollars"], told["tokens"], told["measured"], told["missing"]) == (5.5, 1000, True, 1)
     console = Console(width=100, record=True, file=io.StringIO())
