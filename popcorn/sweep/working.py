@@ -271,7 +271,7 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
     loop.add_signal_handler(signal.SIGUSR2, session.folder.walltime)  # as Slurm tells that its time is nearly over
     watching = asyncio.create_task(_watch(session, working))
     try:
-        rounds = 0
+        rounds, waited = 0, False
         while rounds < ROUNDS:
             missing = make_plan(session.matrix, session.done).missing
             missing = [job for job in missing if not claimed_elsewhere(session, job)]
@@ -291,6 +291,11 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
             await run_batch(missing[start:] + missing[:start], session)
             if session.begun == before:  # all that is left is under way in another sweep, or rests
                 rounds -= 1
+                if not waited:
+                    session.folder.log(
+                        f"worker {rank}: the {len(missing)} jobs that are left are under way in another sweep; it waits for them"
+                    )
+                waited = True
                 await asyncio.sleep(ELSEWHERE_S)
     except asyncio.CancelledError:
         if session.stopping != "now":
