@@ -133,10 +133,12 @@ class Session:
         limit = self.matrix.limits.dollars
         if limit is None:
             return
-        active = [one for worker in self.folder.workers() for one in worker.get("active", ())]
-        spent = self.done.spent(self.matrix.name, {one.get("job") for one in active}).dollars + sum(
-            one.get("cost_usd") or 0.0 for one in active
-        )
+        others = [
+            one for one in self.folder.workers() if one["rank"] != self.rank and one.get("state") in ("running", "draining", "paused")
+        ]
+        active = [*self.active.values(), *(run for one in others for run in one.get("active", ()))]
+        under_way = {one["job"]: float(one.get("cost_usd") or 0.0) for one in active if not self.done.has(one["job"])}
+        spent = self.done.spent(self.matrix.name, under_way).dollars + sum(under_way.values())
         self._counted = time.monotonic()
         if spent >= limit:
             self.stop(

@@ -148,6 +148,22 @@ def test_a_resume_that_would_pay_twice_asks_first(cache, monkeypatch):
     assert CliRunner().invoke(app, ["sweep", "resume", "small"]).exit_code == 0, "that was said"
 
 
+def test_the_limit_counts_runs_under_way_once_and_not_those_that_ended(cache, tmp_path):
+    matrix = make_matrix({**SMALL, "limits": {"dollars": 4.0}}, "small")
+    folder = prepare(matrix)
+    session = working.Session(folder, folder.spec(), [], Store(cache / "records"))
+    first, second = make_plan(matrix, Done(cache)).jobs
+    session.active = {one.id: {"job": one.id, "cost_usd": 1.5} for one in (first, second)}
+    folder.report(1, state="running", active=[{"job": "another", "cost_usd": 0.5}])
+    folder.report(0, state="running", active=list(session.active.values()))
+    Done(cache).add(first.id, "done", "small", tokens=1, cost_usd=1.5)
+    session.count_money()
+    assert session.stopping is None, "1.5 are spent, 1.5 and 0.5 under way"
+    folder.report(1, state="running", active=[{"job": "another", "cost_usd": 1.0}])
+    session.count_money()
+    assert session.stopping == "drain" and "4.00 dollars of 4.00" in session.why
+
+
 def test_jobs_that_gave_up_say_why(cache):
     matrix = make_matrix({**SMALL, "retries": {"api_error": 0}}, "small")
     folder = prepare(matrix)
