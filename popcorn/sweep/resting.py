@@ -18,8 +18,8 @@ class _State:
     failures: int = 0
     rests: int = 0
     until: float = 0.0
-    trying: bool = False
-    """Whether the one run is under way that finds out how things stand."""
+    trying: str | None = None
+    """The job under way that finds out how things stand."""
 
 
 class Resting:
@@ -29,16 +29,16 @@ class Resting:
         self._what, self._tell, self._now = what, tell, now
         self._states: dict[str, _State] = {}
 
-    def begins(self, model: str) -> None:
+    def begins(self, model: str, job: str) -> None:
         """A job of this model begins: after a rest the only one, until there is an answer."""
         state = self._states.get(model)
-        if state is not None:
-            state.trying = state.failures >= IN_A_ROW
+        if state is not None and state.failures >= IN_A_ROW:
+            state.trying = job
 
     def rests(self, model: str) -> bool:
         """Whether its jobs wait."""
         state = self._states.get(model)
-        return state is not None and state.failures >= IN_A_ROW and (state.trying or self._left(state) > 0)
+        return state is not None and state.failures >= IN_A_ROW and (state.trying is not None or self._left(state) > 0)
 
     def left_s(self, models: Iterable[str]) -> float | None:
         """Until the first of them may be tried again; None where all are left to a later session."""
@@ -50,22 +50,23 @@ class Resting:
         if self._states.pop(model, _State()).rests:
             self._tell(f"{model}: answers again")
 
-    def failed(self, model: str, reason: str) -> None:
+    def failed(self, model: str, job: str, reason: str) -> None:
         """Its provider broke a run off."""
         state = self._states.setdefault(model, _State())
         state.failures += 1
-        if state.failures < IN_A_ROW or (state.rests and not state.trying):
+        if state.failures < IN_A_ROW or (state.rests and state.trying != job):
             return  # few so far, or one that was under way when the rest began
-        state.trying, state.rests = False, state.rests + 1
+        state.trying, state.rests = None, state.rests + 1
         rest_s = min(LONGEST_S, FIRST_S * 2 ** (state.rests - 1))
         state.until = self._now() + rest_s
         waits = f"its jobs rest {rest_s:.0f} s" if state.rests <= MOST_RESTS else "its jobs are left to `popcorn sweep resume`"
         self._tell(f"{model}: {self._what} broke off {state.failures} runs in a row ({reason[:200]}); {waits}")
 
-    def let_go(self, model: str) -> None:
-        """The run that was to find out ended in another way."""
-        if model in self._states:
-            self._states[model].trying = False
+    def let_go(self, model: str, job: str) -> None:
+        """A job is no longer under way, however it ended."""
+        state = self._states.get(model)
+        if state is not None and state.trying == job:
+            state.trying = None
 
     def told(self) -> list[str]:
         """Of each model that rests, for how long."""

@@ -78,8 +78,8 @@ class Session:
         if claimed and self.locks.take(job.id):
             if not self.done.has(job.id):
                 self.begun += 1
-                self.resting.begins(job.model)
-                self.health.begins(HERE)
+                self.resting.begins(job.model, job.id)
+                self.health.begins(HERE, job.id)
                 return True
             self.locks.let_go(job.id)
         if claimed:  # another sweep has it under way, or did it since this one made its plan
@@ -100,8 +100,8 @@ class Session:
     def give_back(self, job: Job) -> None:
         """The job is no longer under way."""
         self._busy[id(self._held.pop(job.id))] -= 1
-        self.resting.let_go(job.model)
-        self.health.let_go(HERE)
+        self.resting.let_go(job.model, job.id)
+        self.health.let_go(HERE, job.id)
         self.locks.let_go(job.id)
         self.active.pop(job.id, None)
 
@@ -156,9 +156,9 @@ class Session:
         self.folder.release(self.epoch, job.id)
         self.counts["failed"] += 1
         if kind == "api_error":
-            self.resting.failed(job.model, reason)
+            self.resting.failed(job.model, job.id, reason)
         else:
-            self.health.failed(HERE, reason)
+            self.health.failed(HERE, job.id, reason)
 
     def refused(self, job: Job, reason: str) -> None:
         """This machine cannot do it: a missing key, too few devices."""

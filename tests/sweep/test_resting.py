@@ -7,20 +7,23 @@ def test_a_model_rests_after_failures_in_a_row_and_one_run_finds_out_how_things_
     now, told = [0.0], []
     resting = Resting("the provider", told.append, lambda: now[0])
     for _ in range(IN_A_ROW - 1):
-        resting.failed("mine", "500")
+        resting.failed("mine", "a", "500")
         assert not resting.rests("mine")
-    resting.failed("mine", "500")
-    resting.failed("mine", "500")  # one that was under way
+    resting.failed("mine", "a", "500")
+    resting.failed("mine", "a", "500")  # one that was under way
     assert len(told) == 1 and "rest 60 s" in told[0] and resting.rests("mine") and not resting.rests("yours")
     assert resting.left_s(["mine", "yours"]) == FIRST_S and resting.told() == ["mine (60 s)"]
     now[0] += FIRST_S
     assert not resting.rests("mine")
-    resting.begins("mine")
+    resting.begins("mine", "a")
     assert resting.rests("mine"), "one at a time"
-    resting.let_go("mine")
+    resting.let_go("mine", "b")
+    resting.failed("mine", "b", "500")
+    assert resting.rests("mine") and len(told) == 1, "one that was under way says nothing new"
+    resting.let_go("mine", "a")
     assert not resting.rests("mine"), "that one was cancelled"
     resting.answered("mine")
-    resting.begins("mine")
+    resting.begins("mine", "a")
     assert "answers again" in told[-1] and not resting.rests("mine")
 
 
@@ -28,13 +31,13 @@ def test_rests_grow_and_end_with_the_session():
     now = [0.0]
     resting = Resting("the provider", now=lambda: now[0])
     for _ in range(IN_A_ROW):
-        resting.failed("mine", "401")
+        resting.failed("mine", "a", "401")
     rests = []
     while (left_s := resting.left_s(["mine"])) is not None:
         rests.append(left_s)
         now[0] += left_s
         assert not resting.rests("mine")
-        resting.begins("mine")
-        resting.failed("mine", "401")
+        resting.begins("mine", "a")
+        resting.failed("mine", "a", "401")
     assert rests == [min(LONGEST_S, FIRST_S * 2**index) for index in range(MOST_RESTS)] and 3600 < sum(rests) < 2 * 3600
     assert resting.rests("mine") and resting.told() == ["mine (left for this session)"]
