@@ -96,6 +96,9 @@ def submit(
     file: str | None, over: dict[str, Any], how: dict[str, Any], local: bool, ray: str | None, folder: Path | None, slurm: list[str], watching: bool, json: bool
 ) -> None:  # fmt: skip
     """Read the matrix, make the folder, start it."""
+    from popcorn.sweep.done import Done
+    from popcorn.sweep.plan import make_plan
+    from popcorn.sweep.showing import outdated_line
     from popcorn.sweep.submitting import prepare
 
     if local and how["container_image"]:
@@ -107,7 +110,10 @@ def submit(
     engine = "local" if local else "ray" if ray else "slurm"
     spec = {**how, "engine": engine, "slurm": dict(one.split("=", 1) for one in slurm), "ray_address": ray}
     spec["fresh_environments"] = matrix.kind == "ops"
-    start(prepare(matrix, folder, own_cache=engine == "slurm" or matrix.kind == "ops", **spec), watching, json)
+    made = prepare(matrix, folder, own_cache=engine == "slurm" or matrix.kind == "ops", **spec)
+    if matrix.kind == "agents" and (plan := make_plan(matrix, Done(Path(made.spec().cache)))).outdated:
+        typer.echo(outdated_line(plan.outdated, plan.outdated_by), err=True)
+    start(made, watching, json)
 
 
 def with_ops(matrix: Matrix, over: dict[str, Any]) -> Matrix:

@@ -28,7 +28,7 @@ from popcorn.records.runs import FILE
 from popcorn.sweep.jobs import Job, question_of
 
 if TYPE_CHECKING:
-    from popcorn.sweep.working import Session
+    from popcorn.sweep.session import Session
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 AT_ONCE = 2000

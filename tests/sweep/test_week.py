@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from popcorn.cli.main import app
 from popcorn.records.store import Store
-from popcorn.sweep import working
+from popcorn.sweep import session as at_work
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.matrix import make_matrix
@@ -58,7 +58,7 @@ def test_a_torn_status_file_costs_itself_alone(tmp_path, torn):
 
 def test_with_a_nearly_full_disk_nothing_begins_and_the_log_says_what_to_do(cache, monkeypatch):
     matrix = make_matrix(SMALL, "small")
-    monkeypatch.setattr(working, "LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(at_work, "LEAST_FREE_BYTES", 1 << 62)
     cache.mkdir()
     session = run_here(prepare(matrix), open_pretend)
     assert (session.stopping, session.counts["done"]) == ("drain", 0)
@@ -151,7 +151,7 @@ def test_a_resume_that_would_pay_twice_asks_first(cache, monkeypatch):
 def test_the_limit_counts_runs_under_way_once_and_not_those_that_ended(cache, tmp_path):
     matrix = make_matrix({**SMALL, "limits": {"dollars": 4.0}}, "small")
     folder = prepare(matrix)
-    session = working.Session(folder, folder.spec(), [], Store(cache / "records"))
+    session = at_work.Session(folder, folder.spec(), [], Store(cache / "records"))
     first, second = make_plan(matrix, Done(cache)).jobs
     session.active = {one.id: {"job": one.id, "cost_usd": 1.5} for one in (first, second)}
     folder.report(1, state="running", active=[{"job": "another", "cost_usd": 0.5}])
