@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -146,6 +147,9 @@ def test_a_resume_that_would_pay_twice_asks_first(cache, monkeypatch):
     monkeypatch.setattr("popcorn.cli.sweeping.start", lambda *_: None)
     assert CliRunner().invoke(app, ["sweep", "resume", "small", "--anew"]).exit_code == 0
     assert CliRunner().invoke(app, ["sweep", "resume", "small"]).exit_code == 0, "that was said"
+    Path("small.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in SMALL.items()))
+    told = CliRunner().invoke(app, ["sweep", "submit", "small.toml", "--local"])
+    assert told.exit_code == 0 and "2 of the missing were answered before" in told.stderr
 
 
 def test_the_limit_counts_runs_under_way_once_and_not_those_that_ended(cache, tmp_path):
