@@ -46,17 +46,17 @@ _HALF = 2
 
 TABLES = [
     Table("attn", False, f"{_ATTENTION}:FORWARD", [(128, 128, 8, 2), (128, 64, 8, 3), (64, 64, 4, 2)], "cudnn"),
-    Table("attn", False, f"{_ATTENTION}:FORWARD", [(128, 64, 4, 3), (128, 128, 4, 2), (128, 128, 8, 2), (64, 64, 4, 3)], "cudnn", _HALF),
+    Table("attn", False, f"{_ATTENTION}:FORWARD_NARROW", [(128, 64, 4, 2), (128, 64, 4, 3), (128, 128, 4, 2)], "cudnn", _HALF),
     Table("attn", True, f"{_ATTENTION}:FOR_KEYS", [(128, 64, 8, 2), (64, 32, 4, 2), (64, 32, 4, 3)], "cudnn"),
     Table("attn", True, f"{_ATTENTION}:FOR_QUERIES", [(128, 64, 8, 2), (64, 32, 4, 2), (64, 32, 4, 3), (128, 32, 4, 2)], "cudnn"),
     Table("attn", True, f"{_ATTENTION}:FOR_KEYS", [(128, 64, 8, 2), (128, 64, 4, 2)], "cudnn", _HALF),
     Table("attn", True, f"{_ATTENTION}:FOR_QUERIES", [(128, 64, 8, 2), (128, 64, 4, 2)], "cudnn", _HALF),
     Table("logsumexp", False, f"{LIBRARY}.logsumexp.impl_triton:PER_THREAD", [16, 64, 128]),
-    Table("top_k_router", False, f"{LIBRARY}.top_k_router.impl_triton:CHOOSE", [(4096, 4), (2048, 2), (2048, 1)]),
-    Table("top_k_router", True, f"{LIBRARY}.top_k_router.impl_triton:BACK", [(4096, 8), (1024, 1)]),
-    Table("top_k_router", False, f"{LIBRARY}.top_k_router.impl_triton:CHOOSE", [(4096, 4), (2048, 2), (2048, 1)], shape=1),
-    Table("top_k_router", True, f"{LIBRARY}.top_k_router.impl_triton:BACK", [(4096, 8), (1024, 1)], shape=1),
-    Table("jsd", False, f"{LIBRARY}.jsd.impl_triton:TOGETHER", [8, 24]),
+    Table("top_k_router", False, f"{LIBRARY}.top_k_router.impl_triton:CHOOSE", [(4096, 8), (1024, 1)]),
+    Table("top_k_router", True, f"{LIBRARY}.top_k_router.impl_triton:BACK", [(2048, 4)]),
+    Table("top_k_router", False, f"{LIBRARY}.top_k_router.impl_triton:CHOOSE", [(4096, 8), (1024, 1)], shape=1),
+    Table("top_k_router", True, f"{LIBRARY}.top_k_router.impl_triton:BACK", [(2048, 4)], shape=1),
+    Table("jsd", False, f"{LIBRARY}.jsd.impl_triton:TOGETHER", [16, 32]),
 ]  # fmt: skip
 
 

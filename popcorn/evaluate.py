@@ -21,8 +21,9 @@ from popcorn.worker.counting import count
 from popcorn.worker.judging import judge_candidate, open_oracle
 from popcorn.worker.profiled import profile_of
 from popcorn.worker.rank_measuring import judge_ranks
+from popcorn.worker.refused import Refused
 from popcorn.worker.request import Request
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.session import Session
 from popcorn.worker.writing import candidate_hash, finish
 
 RETRIES = 2
@@ -118,7 +119,8 @@ def _in_the_lane(session: Session, answer: Answer, store: Store) -> None:
         answer.verdict = answer.verdict.model_copy(update=told)
     except Refused as refused:
         # it passed the trials and failed while it was timed: the later answer holds, and there is no speed
+        later = refused.verdict()
         answer.verdict = answer.verdict.model_copy(
-            update={"outcome": refused.outcome, "reason": refused.reason, "stage": refused.stage, "violations": refused.violations()}
+            update={name: getattr(later, name) for name in ("outcome", "reason", "stage", "rule", "violations")}
         )
         answer.measurement = Measurement()

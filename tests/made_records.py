@@ -23,7 +23,7 @@ from popcorn.schema.measurement import (
     Timing,
 )  # fmt: skip
 from popcorn.schema.record import Build, Lane, Provenance, Record, Subject
-from popcorn.schema.verdict import OUTCOMES, Diagnostic, Precision, Verdict, Violation
+from popcorn.schema.verdict import OUTCOMES, Diagnostic, Miss, Precision, Verdict, Violation
 
 SOURCE = 'import torch\n\n\nclass ModelNew(torch.nn.Module):\n    """`"problem":"popcorn/L1/1"` in a string."""\n'
 
@@ -123,7 +123,8 @@ def make_verdict(outcome: str) -> Verdict:
         )
     violations = (Violation(defence="clock", evidence="9.7 ms by the parent's clock, 0.28 ms claimed"),) if outcome == "cheated" else ()
     reason = f"trial 2 (uniform values): what {outcome} looks like"
-    return Verdict(outcome=outcome, reason=reason, stage="correctness", trials=2, trials_passed=1, violations=violations)  # type: ignore[arg-type]
+    miss = Miss(off_share=0.5, times_bound=3.0) if outcome == "wrong_values" else None
+    return Verdict(outcome=outcome, reason=reason, stage="correctness", trials=2, trials_passed=1, violations=violations, miss=miss)  # type: ignore[arg-type]
 
 
 def with_diagnostics(count: int) -> Build:

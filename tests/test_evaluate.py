@@ -254,6 +254,7 @@ def test_a_wrong_gradient_is_found_though_the_result_is_right(judge, factor):
     assert judge(source, "scaled_linear").verdict.outcome == "correct", "without gradients it is right"
     record = judge(source, "scaled_linear", gradient="grad")
     assert record.verdict.outcome == "wrong_values" and "grad" in record.verdict.reason
+    assert record.verdict.miss is not None and record.verdict.rule is None
 
 
 def test_a_result_cut_off_from_its_inputs_has_no_gradient(judge):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from inspect_ai.agent import Agent, AgentState, agent
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
+from inspect_ai.log._samples import sample_active
 from inspect_ai.model import ChatMessage, ChatMessageTool, ChatMessageUser, Model, execute_tools, get_model, trim_messages
 from inspect_ai.tool import Tool, ToolCallError, ToolChoice, ToolFunction
 from inspect_ai.tool import ToolCall as Asked
@@ -46,14 +47,20 @@ def kernel_writer() -> Agent:
 async def work(recorder: Recorder, model: Model, messages: list[ChatMessage], tools: list[Tool]) -> None:
     """Turn after turn; `messages` grows. Ends with recorder.end, whatever happens."""
     ended: str | None = None
+    reason: str | None = None
     while (ended := over(recorder.budget, recorder.spent)) is None:
         index, began, last = recorder.spent.turns + 1, time.monotonic(), last_turn(recorder.budget, recorder.spent)
+        refusals = _refusals()
         try:
             said = recorder.said(index) or recorder.keep_said(index, await _ask(recorder, model, messages, tools, last))
         except LimitExceededError:
             raise
         except TimeoutError:
-            ended = "wall"
+            recorder.waited(time.monotonic() - began)
+            if _refusals() > refusals:  # its provider's doing: no result of the model's
+                await recorder.end("error", "the provider refused (429, 5xx or no connection) until the run's wall clock was over")
+                return
+            ended, reason = "wall", "the model gave no further answer before the run's wall clock was over"
             break
         except Exception as error:  # the provider's last word, after every retry
             await recorder.end("error", f"{type(error).__name__}: {error}"[:1000])
@@ -71,7 +78,7 @@ async def work(recorder: Recorder, model: Model, messages: list[ChatMessage], to
             break
         if not said.message.tool_calls and tools:
             messages.append(ChatMessageUser(content=render("no_call")))
-    await recorder.end(ended or "error")
+    await recorder.end(ended or "error", reason)
 
 
 async def _ask(recorder: Recorder, model: Model, messages: list[ChatMessage], tools: list[Tool], last: bool) -> Said:
@@ -161,6 +168,12 @@ def _note(recorder: Recorder, with_tools: bool, last: bool) -> str | None:
         return render("last_turn", tools=with_tools)
     near = warnings(recorder.budget, recorder.spent)
     return render("near_end", warnings=near) if near else None
+
+
+def _refusals() -> int:
+    """Requests of this sample that its provider refused so far, as Inspect counts them while it tries again."""
+    active = sample_active()
+    return active.http_retries if active is not None else 0
 
 
 def _retries() -> int:

@@ -131,6 +131,11 @@ class Recorder:
         write_run(self.run, self.journal.folder.parent)
         self.observe("turn", self)
 
+    def waited(self, wall_s: float) -> None:
+        """Time that passed without an answer; a run that goes on later has it again."""
+        self.spent.wall_s += wall_s
+        self.run = self.run.model_copy(update={"wall_s": self.spent.wall_s})
+
     # -- the end ---------------------------------------------------------------------------------------------------------------------
 
     async def end(self, ended: Ended | str, reason: str | None = None) -> Run:

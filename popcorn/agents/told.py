@@ -88,6 +88,8 @@ def roofline_lines(measured: Measurement) -> list[str]:
         lines.append(f"intensity {roofline.arithmetic_intensity:.2g} FLOP per byte, ridge at {roofline.ridge_flop_per_byte:.3g}")
     if counters.reason:
         return [*lines, f"counters: none ({counters.reason})"]
+    if counters.of_kernels:
+        lines.append(f"counters: of the first {len(counters.kernels)} of the call's {counters.of_kernels} kernels")
     for kernel in counters.kernels[:3]:
         stalls = ", ".join(f"{name} {show_percent(share)}" for name, share in sorted(kernel.stalls.items(), key=lambda one: -one[1])[:5])
         lines.append(

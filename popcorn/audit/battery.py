@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 
 from popcorn.audit.samples import Sample
@@ -89,7 +90,7 @@ def run(
     together = [one for one in samples if not (one.timed or one.no_gain or one.alone)]
     if len(together) > 1:
         shared = shared_bench(bench)
-        with ThreadPoolExecutor(max(2, bench.threads)) as pool:
+        with closing(shared.device_lane), ThreadPoolExecutor(max(2, bench.threads)) as pool:
             # what is timed later is built now, while no core has to be quiet
             built = [
                 pool.submit(build_candidate, request_of(one, device), shared) for one in samples if one not in together and needs_build(one)
@@ -101,7 +102,6 @@ def run(
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C waits for what is under way, and for nothing that has not begun
                 raise
-        shared.device_lane.close()
     for sample in sorted(samples, key=lambda one: one.problem):
         if f"{sample.kind}/{sample.name}" not in found:
             answer(sample, bench)

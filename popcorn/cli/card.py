@@ -1,6 +1,5 @@
 """The result card: everything a person wants to know of a record, from the record alone, within 100 columns."""
 
-import re
 from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
@@ -51,9 +50,7 @@ def short_card(record: Record) -> Group:
 
 def _title(record: Record) -> Text:
     good = record.verdict.correct
-    title = Text(
-        heading(record.verdict.outcome, record.verdict.reason, _defences(record.verdict)), style="bold green" if good else "bold red"
-    )
+    title = Text(heading(record.verdict), style="bold green" if good else "bold red")
     timing = record.measurement.timing
     if timing is not None:
         title.append(f" · {facts_of.comparison(timing)}", style="bold")
@@ -83,19 +80,13 @@ def _failure(record: Record) -> Iterator[tuple[str, str]]:
     if verdict.violations:
         yield from _caught(verdict)
     else:
-        yield "why", _in_file(record, plain(verdict.reason or record.build.reason or "no reason was recorded", 600)) + stage
+        yield "why", plain(verdict.reason or record.build.reason or "no reason was recorded", 600) + stage
     for found in record.build.diagnostics[:_DIAGNOSTICS]:
-        where = _in_file(record, f"{plain(found.file, 60)}:{found.line}: ") if found.file and found.line else ""
+        where = f"{plain(found.file, 60)}:{found.line}: " if found.file and found.line else ""
         yield found.severity, where + plain(found.message, 300)
     if len(record.build.diagnostics) > _DIAGNOSTICS:
         yield "", f"and {len(record.build.diagnostics) - _DIAGNOSTICS} more messages in the record"
-    yield "next", next_step(verdict.outcome, plain(record.subject.problem, 120), _defences(verdict), verdict.reason or record.build.reason)
-
-
-def _in_file(record: Record, text: str) -> str:
-    """A native text is built as kernel.c, kernel.cpp or kernel.cu; its writer knows it by another name."""
-    name = record.subject.name
-    return re.sub(r"\bkernel\.(?:c|cpp|cu)(?=[:(])", lambda _: plain(name, 60), text) if name else text
+    yield "next", next_step(verdict, plain(record.subject.problem, 120))
 
 
 _STAGES = {"build": "building", "load": "loading", "correctness": "judging", "timing": "timing", "counting": "counting"}
@@ -125,12 +116,6 @@ def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     if odd:
         yield "warm", odd
     yield "method", facts_of.method(timing)
-
-
-def _defences(verdict: Verdict) -> list[str]:
-    """Names of the defences that found something; `static` for the gate before the build, which leaves no violation."""
-    found = [one.defence for one in verdict.violations]
-    return [*found, "static"] if (verdict.reason or "").startswith("the static check") else found
 
 
 def _origin(record: Record) -> Iterator[tuple[str, str]]:

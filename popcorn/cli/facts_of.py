@@ -145,7 +145,8 @@ def counters(measured: Measurement) -> str:
     shares = {"memory": found.dram_utilisation, "compute": found.compute_utilisation, "occupancy": found.occupancy, "L2 hits": found.l2_hit}
     text = " · ".join(f"{name} {show_percent(share)}" for name, share in shares.items())
     stalls = ", ".join(f"{plain(name, 30)} {show_percent(share)}" for name, share in list(found.stalls.items())[:2])
-    return f"{len(found.kernels)} kernel{'s' if len(found.kernels) != 1 else ''} · {text}" + (f" · stalls: {stalls}" if stalls else "")
+    count = f"the first {len(found.kernels)} of {found.of_kernels}" if found.of_kernels else str(len(found.kernels))
+    return f"{count} kernel{'s' if len(found.kernels) != 1 else ''} · {text}" + (f" · stalls: {stalls}" if stalls else "")
 
 
 def ranks(found: Ranks) -> str:
@@ -161,7 +162,7 @@ def controls(timing: Timing) -> str:
     if control.fit is None:
         return unknown(control.reason)
     same = f"A/A {ratio_between(control.aa)}" if control.aa else f"A/A {UNKNOWN}"
-    planted = f"planted 1.05× measured as {ratio_between(control.planted)}" if control.planted else f"planted {UNKNOWN}"
+    planted = f"planted {control.plant:.3g}× measured as {ratio_between(control.planted)}" if control.planted else f"planted {UNKNOWN}"
     noise = f" · noise ±{show_percent(control.noise)}" if control.noise is not None else ""
     return f"{'fit' if control.fit else 'UNFIT'} · {same} · {planted}{noise}"
 

@@ -37,7 +37,7 @@ def figures(
             typer.echo(f"{one.number}  {one.title}: no data yet; filled by {one.fills}")
             continue
         to.mkdir(parents=True, exist_ok=True)
-        path, spec = to / f"{one.number:02d}-{one.name}", one.spec(made[one.number])
+        path, spec = to / f"{one.number:02d}-{one.name}", one.paper(made[one.number])
         path.with_suffix(".svg").write_text(to_svg(spec), encoding="utf-8")
         path.with_suffix(".png").write_bytes(to_png(spec))
         path.with_suffix(".csv").write_text(to_csv(made[one.number]), encoding="utf-8")

@@ -21,11 +21,11 @@ def lay_out(
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     words = {index: max(len(word) for row in (headings, *rows) for word in row[index].split() or [""]) for index in folding}
     while sum(widths) + len(GAP) * (len(widths) - 1) > width:
-        whole = [index for index in folding if widths[index] > words[index]]
-        widest = max(whole or folding, key=lambda index: widths[index])
-        if widths[widest] <= len(headings[widest]):
+        giving = [index for index in folding if widths[index] > len(headings[index])]
+        if not giving:
             break
-        widths[widest] -= 1
+        whole = [index for index in giving if widths[index] > words[index]]
+        widths[max(whole or giving, key=lambda index: widths[index])] -= 1
     first, *others = (headings, *rows)
     yield from (f"\x1b[1m{line}\x1b[0m" if sys.stdout.isatty() else line for line in _row(first, widths, right))
     for row in others:

@@ -1,9 +1,6 @@
 """Each outcome in plain words, and what to do next. The only place that words them."""
 
-import re
-from collections.abc import Iterable
-
-from popcorn.schema.verdict import Outcome
+from popcorn.schema.verdict import Miss, Outcome, Verdict
 
 WORDS: dict[Outcome, str] = {
     "correct": "correct",
@@ -35,7 +32,7 @@ NEXT_STEPS: dict[Outcome, str] = {
     "mutated_inputs": "write to a fresh tensor; the caller still needs its inputs.",
     "cheated": "do the work in every call, and leave clocks, streams and the harness alone.",
     "compile_error": "mend the first error above; a Python file needs class ModelNew, a .c, .cpp or .cu file popcorn_forward.",
-    "runtime_error": "forward takes the inputs of get_inputs(), __init__ those of get_init_inputs().",
+    "runtime_error": "mend the line named above, where one is; forward takes the inputs of get_inputs(), __init__ those of get_init_inputs().",
     "out_of_memory": "use less workspace, or a smaller block; the reference fits in this memory.",
     "timeout": "look for an endless loop or a deadlock between threads; tiny grids and serial loops are slow, too.",
     "crash": "look for an index out of bounds, at the edges first.",
@@ -45,63 +42,54 @@ NEXT_STEPS: dict[Outcome, str] = {
 }
 """Outcome → the next step, with the problem's id where `{problem}` stands."""
 
-
 OF_DEFENCES = {
     "aliasing": "return a tensor of its own from every call: no view of an input, no buffer that is used again.",
-    "static": "take out what that line does; `popcorn check FILE` lists every finding.",
     "peak_memory": "allocate outputs in the call, through torch; memory that is kept from call to call is no result.",
 }
 """Defence → the next step, where it says more than the outcome."""
 
+OF_RULES = {
+    "static": ("refused before it was built", "take out what that line does; `popcorn check FILE` lists every finding."),
+    "track": ("refused: a library does the work", "do that work in a kernel of your own, or leave --track custom out."),
+}
+"""Rule → heading and next step."""
 
-UNWRITTEN = "as if nothing had been written there"
-"""How verify.judge says that an element still holds what fresh memory held."""
-_OFF = re.compile(r"; ([\d,]+) of ([\d,]+) elements (?:is|are) off$")
-_ERROR = re.compile(r" error (\S+) exceeds (\S+) \(relative")
 FEW, NEARLY_ALL, LITTLE = 0.02, 0.5, 100.0
 """Shares of elements that are off, and how often the allowed error still is a matter of precision."""
 
 
-def heading(outcome: Outcome, reason: str | None = None, defences: Iterable[str] = ()) -> str:
-    """The outcome in words, where its reason or a defence says more than its kind."""
-    if outcome == "wrong_values" and "aliasing" in defences:
+def heading(verdict: Verdict) -> str:
+    """The outcome in words, where a rule or a defence says more than its kind."""
+    if verdict.rule is not None:
+        return OF_RULES[verdict.rule][0]
+    if verdict.outcome == "wrong_values" and any(one.defence == "aliasing" for one in verdict.violations):
         return "wrong: the output has no memory of its own"
-    if outcome == "rejected" and (reason or "").startswith("track custom"):
-        return "refused: a library does the work"
-    if outcome == "rejected" and "static" in defences:
-        return "refused before it was built"
-    return WORDS[outcome]
+    return WORDS[verdict.outcome]
 
 
-def next_step(outcome: Outcome, problem: str, defences: Iterable[str] = (), reason: str | None = None) -> str:
-    """The next step for an outcome of this problem, by the defences that found something, then by what the reason tells."""
-    known = next((OF_DEFENCES[name] for name in defences if name in OF_DEFENCES), None)
-    return (known or _by_reason(outcome, problem, reason or "")).replace("{problem}", problem)
+def next_step(verdict: Verdict, problem: str) -> str:
+    """The next step, by the defences that found something, then by what else is known."""
+    known = next((OF_DEFENCES[one.defence] for one in verdict.violations if one.defence in OF_DEFENCES), None)
+    return (known or _of_outcome(verdict, problem)).replace("{problem}", problem)
 
 
-def _by_reason(outcome: Outcome, problem: str, reason: str) -> str:
-    usual = NEXT_STEPS[outcome]
-    if outcome == "wrong_values":
-        return _of_values(reason) or usual
-    if outcome == "rejected" and reason.startswith("track custom"):
-        return "do that work in a kernel of your own, or leave --track custom out."
-    if outcome == "runtime_error" and "(line " in reason:
-        return f"mend the line named above; {usual}"
-    if outcome == "crash" and problem.startswith("popcorn/"):
+def _of_outcome(verdict: Verdict, problem: str) -> str:
+    usual = NEXT_STEPS[verdict.outcome]
+    if verdict.rule is not None:
+        return OF_RULES[verdict.rule][1]
+    if verdict.miss is not None:
+        return _of_miss(verdict.miss)
+    if verdict.outcome == "crash" and problem.startswith("popcorn/"):
         return f"{usual.removesuffix('.')}; sizes change from trial to trial."
     return usual
 
 
-def _of_values(reason: str) -> str | None:
+def _of_miss(miss: Miss) -> str:
     """Unwritten, a few at the edges, nearly all by a little, or simply something else."""
-    if UNWRITTEN in reason:
+    if miss.unwritten:
         return "write every element: a grid, the end of a loop or a mask leaves out the one named above."
-    off, error = _OFF.search(reason), _ERROR.search(reason)
-    if off is None or error is None:
-        return None
-    share = int(off[1].replace(",", "")) / max(1, int(off[2].replace(",", "")))
-    if share <= FEW:
+    if miss.off_share <= FEW:
         return "few elements are off: begin at the one named above, and look at edges, masks and the last block."
-    if share >= NEARLY_ALL and float(error[1]) <= LITTLE * float(error[2]):
+    if miss.off_share >= NEARLY_ALL and miss.times_bound <= LITTLE:
         return "nearly all are off by a little, which is precision: sum in parts or in a wider type, and round once, at the end."
     return "compare with the Model on small inputs, beginning at the element named above: a term, an axis or an index is another."

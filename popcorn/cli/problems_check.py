@@ -19,10 +19,8 @@ def check_command(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
 ) -> None:
     """Is a problem fit to judge anything? Trivial answers must fail, every input and weight must matter. Exit code 1 where one is unfit."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from popcorn.cli.listing import width_here
+    from popcorn.cli.listing import lay_out, width_here
+    from popcorn.cli.plain import plain
     from popcorn.cli.progress import progress_line
     from popcorn.errors import UnknownProblem
     from popcorn.worker.bench import Bench
@@ -43,14 +41,11 @@ def check_command(
     if as_json:
         typer.echo(json.dumps([one.as_row() for one in told], indent=1, ensure_ascii=False))
     else:
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for heading in ("id", "fit", "bound here", "time here", "what is wrong, or worth knowing"):
-            table.add_column(heading, no_wrap=heading != "what is wrong, or worth knowing", overflow="fold")
-        for one in told:
-            table.add_row(one.problem.id, "yes" if one.fit else "NO", one.bound, one.time, one.remark())
-        console = Console(width=width_here(60, WIDTH), highlight=False, emoji=False, markup=False)
-        console.print(table)
+        rows = [(one.problem.id, "yes" if one.fit else "NO", one.bound, one.time, plain(one.remark(), 2000)) for one in told]
+        headings = ("id", "fit", "bound here", "time here", "what is wrong, or worth knowing")
+        for line in lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 4)):
+            typer.echo(line)
         unfit = sum(not one.fit for one in told)
         if len(told) > 1:
-            console.print(f"{len(told) - unfit} of {len(told)} are fit; {sum(one.seconds for one in told):.0f} s of examining")
+            typer.echo(f"{len(told) - unfit} of {len(told)} are fit; {sum(one.seconds for one in told):.0f} s of examining")
     raise typer.Exit(0 if all(one.fit for one in told) else 1)

@@ -21,10 +21,7 @@ def import_command(
 
     Exit code 0 where at least one problem can be used, 1 where none can.
     """
-    from rich.console import Console
-    from rich.table import Table
-
-    from popcorn.cli.listing import width_here
+    from popcorn.cli.listing import lay_out, width_here
     from popcorn.cli.plain import plain
     from popcorn.cli.progress import progress_line
     from popcorn.worker.bench import Bench
@@ -36,19 +33,17 @@ def import_command(
     if as_json:
         typer.echo(suite.model_dump_json(indent=1))
         raise typer.Exit(0 if usable else 1)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("file", "id", "state", "why, or what was done"):
-        table.add_column(heading, no_wrap=heading == "state", overflow="fold")
     shown = [one for one in suite.entries if every or len(suite.entries) <= FEW or one.state != "runs" or one.remarks]
+    rows = []
     for one in shown:
         told = "; ".join(filter(None, [one.reason, *one.remarks]))
         state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
-        table.add_row(plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400))
-    console = Console(width=width_here(60, WIDTH), highlight=False, emoji=False, markup=False)
-    if shown:
-        console.print(table)
+        rows.append((plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400)))
+    if rows:
+        for line in lay_out(("file", "id", "state", "why, or what was done"), rows, width_here(60, WIDTH), folding=(0, 1, 3)):
+            typer.echo(line)
     states = [one.state for one in suite.entries]
-    console.print(
+    typer.echo(
         f"{suite.name}, version {suite.version}: {len(states)} file{'' if len(states) == 1 else 's'}; {states.count('runs')} run, "
         f"{states.count('shapes')} are too large for this machine, {states.count('refused')} cannot run."
         + ("" if len(shown) == len(states) else " --every shows a row for each.")

@@ -1,21 +1,26 @@
 """`popcorn rerun RECORD`: evaluate what a record holds again, with its own seed, and set the two side by side."""
 
 import json as json_text
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from popcorn.cli.eval import judge, tell
 from popcorn.cli.side_by_side import print_both
-from popcorn.errors import BadProblem, BadRecord
+from popcorn.errors import BadProblem, BadRecord, MissingFile
+from popcorn.records.migrations import read_record
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import EXIT_CODES
 from popcorn.suites.problems import Problem, find_problem
 from popcorn.worker.request import Request
 
+LARGEST_BYTES = 64 << 20
+"""Of a record's raw JSON."""
+
 
 def rerun(
-    record: Annotated[str, typer.Argument(help="Id of a record, or its first digits.")],
+    record: Annotated[str, typer.Argument(help="Id of a record, or its first digits; or a .json that a page offers.")],
     device: Annotated[str | None, typer.Option(help="Another device than the record's: cpu, cuda or cuda:INDEX.")] = None,
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 2.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object with both records, and nothing else.")] = False,
@@ -27,7 +32,7 @@ def rerun(
     from popcorn.records.store import default_store
 
     store = default_store()
-    old = store.get(record)
+    old = read_raw(Path(record)) if record.endswith(".json") else store.get(record)
     tell(store.warnings)
     new = judge(request_of(old, device, budget))
     if json:
@@ -35,6 +40,21 @@ def rerun(
     else:
         print_both(old, new)
     raise typer.Exit(EXIT_CODES[new.verdict.outcome])
+
+
+def read_raw(path: Path) -> Record:
+    """The record of a file such as a page's raw JSON. Raises MissingFile, BadRecord."""
+    if not path.is_file():
+        raise MissingFile(f"{str(path)[:200]} is no file; save the raw JSON of a verdict's page there, or give a record's id.")
+    if path.stat().st_size > LARGEST_BYTES:
+        raise BadRecord(f"{path} is larger than any record ({LARGEST_BYTES >> 20} MiB); give the raw JSON of one verdict.")
+    try:
+        found = json_text.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BadRecord(f"{path} is not JSON; save the raw JSON of a verdict's page.") from error
+    if not isinstance(found, dict) or "subject" not in found:
+        raise BadRecord(f"{path} holds no record; save the raw JSON of a verdict's page, not that of a whole run.")
+    return read_record(found)
 
 
 def request_of(old: Record, device: str | None = None, budget_s: float = 2.0) -> Request:

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from popcorn.cli.plain import plain
@@ -12,7 +13,7 @@ from popcorn.search.fitness import speedup_of
 from popcorn.search.program import Program
 from popcorn.search.progress import Progress
 from popcorn.search.winners import kernel_file, searches_folder
-from popcorn.units import show_percent, show_ratio
+from popcorn.units import UNKNOWN, show_percent, show_ratio
 
 
 def teller(quiet: bool = False) -> Callable[[Progress, Program | None], None]:
@@ -72,11 +73,19 @@ def listed() -> list[dict[str, Any]]:
     """A row a search, newest first."""
     rows = []
     for path in searches_folder().glob("*/search.json"):
-        about = json.loads(path.read_text(encoding="utf-8"))
-        best = path.with_name("best.json")
-        speed = json.loads(best.read_text(encoding="utf-8")).get("speedup") if best.exists() else None
-        rows.append({"id": path.parent.name, **{key: about.get(key) for key in ("started", "method", "evaluations")}, "speedup": speed})
-    return sorted(rows, reverse=True, key=lambda row: (str(row["started"]), row["id"]))
+        about, best = _object(path), _object(path.with_name("best.json"))
+        facts = {key: about.get(key) for key in ("started", "method", "evaluations")}
+        rows.append({"id": path.parent.name, **facts, "speedup": best.get("speedup")})
+    return sorted(rows, reverse=True, key=lambda row: (str(row["started"] or ""), row["id"]))
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Of a file that is not there, or torn, nothing is known."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def show_listed(rows: list[dict[str, Any]]) -> None:
@@ -84,4 +93,6 @@ def show_listed(rows: list[dict[str, Any]]) -> None:
     if not rows:
         print("no searches yet: popcorn search PROBLEM --seed-file KERNEL", file=sys.stderr)
     for row in rows:
-        print(f"{plain(row['id'], 50):50} {row['method']:11} {row['evaluations']:5} evaluations  best {show_ratio(row['speedup'])}")
+        print(
+            f"{plain(row['id'], 50):50} {plain(str(row['method'] or UNKNOWN), 11):11} {row['evaluations'] or 0:5} evaluations  best {show_ratio(row['speedup'])}"
+        )

@@ -6,15 +6,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from popcorn.cli.sweep_results import Run, results_command
+
 app = typer.Typer(
     help="Sweeps: agents over problems, implementations over cases.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 
 File = Annotated[str, typer.Argument(help="A TOML file, or the name of one in sweeps/.")]
-Run = Annotated[str | None, typer.Argument(help="A sweep's folder or name; the newest when left out.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")]
 Gpus = Annotated[int | None, typer.Option(min=1, help="Devices to use; all that are here when left out.")]
 Folder = Annotated[Path | None, typer.Option(help="Where the sweep's folder lies.")]
+app.command("results")(results_command)
 Watch = Annotated[bool, typer.Option("--watch", help="Follow it; stopping the watcher stops nothing.")]
 Image = Annotated[str | None, typer.Option(help="Container image for every Slurm task (Pyxis); resumes inherit it.")]
 
@@ -88,6 +90,9 @@ def submit_command(
 def resume_command(
     run: Run = None,
     retry: Annotated[bool, typer.Option("--retry", help="Also what gave up or was left out.")] = False,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Also where Popcorn or a problem changed, so that what was done counts no more.")
+    ] = False,
     container_image: Image = None,
     watch: Watch = False,
     json: Json = False,
@@ -95,7 +100,7 @@ def resume_command(
     """Go on with a sweep, as it was submitted: what is missing, and nothing else."""
     from popcorn.cli.sweeping import resume
 
-    resume(run, retry, container_image, watch, json)
+    resume(run, retry, anew, container_image, watch, json)
 
 
 @app.command("watch")
@@ -113,6 +118,14 @@ def status_command(run: Run = None, json: Json = False) -> None:
     from popcorn.cli.sweeping import show_status
 
     show_status(run, json)
+
+
+@app.command("list")
+def list_command(json: Json = False) -> None:
+    """The sweeps that were submitted here, the newest first."""
+    from popcorn.cli.sweeping import list_sweeps
+
+    list_sweeps(json)
 
 
 @app.command("stop")

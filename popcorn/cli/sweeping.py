@@ -60,6 +60,8 @@ def show_plan(file: str, gpus: int | None, json: bool) -> None:
 
 def plan_lines(plan: "Plan", gpus: int) -> list[str]:
     """A plan for people: a line a model and tier, then the sum."""
+    from popcorn.sweep.showing import outdated_line
+
     rows = [
         (
             cell.model, cell.tier, str(cell.jobs), str(cell.done), str(cell.missing), f"{cell.tokens or 0:,}",
@@ -76,6 +78,8 @@ def plan_lines(plan: "Plan", gpus: int) -> list[str]:
     ]
     if plan.unpriced:
         lines.append(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")
+    if plan.outdated:
+        lines.append(outdated_line(plan.outdated, plan.outdated_by))
     left = (
         (sum(cell.given_up for cell in plan.cells), "gave up after their retries; `sweep resume --retry` tries again"),
         (sum(cell.refused for cell in plan.cells), "cannot be done here; the reasons are in the log"),
@@ -141,22 +145,31 @@ def start(folder: SweepFolder, watching: bool, json: bool) -> None:
     raise typer.Exit(130 if session.stopping else 0)
 
 
-def resume(run: str | None, retry: bool, image: str | None, watching: bool, json: bool) -> None:
+def resume(run: str | None, retry: bool, anew: bool, image: str | None, watching: bool, json: bool) -> None:
     """As it was submitted."""
     from popcorn.sweep.done import Done
+    from popcorn.sweep.jobs import fingerprint
     from popcorn.sweep.plan import make_plan
+    from popcorn.sweep.showing import outdated_line
 
     folder = find_sweep(run)
     spec = folder.spec()
+    if spec.matrix.kind == "agents":
+        done = Done(Path(spec.cache))
+        plan = make_plan(spec.matrix, done)
+        asked = fingerprint(plan.jobs)
+        if plan.outdated and asked != spec.asked and not anew:
+            told = outdated_line(plan.outdated, plan.outdated_by)
+            raise BadSweep(f"{told}: go on with `--anew`, or with what was changed as it was.")
+        spec = spec.model_copy(update={"asked": asked})
+        folder.keep(spec)
+        if retry:
+            done.forgive([job.id for job in plan.jobs if job.id not in plan.known.done], spec.matrix.name)
     if image is not None:
         if spec.engine == "local":
             raise BadSweep("--container-image needs Slurm with Pyxis, and this sweep is a local one; leave it out.")
         spec = spec.model_copy(update={"container_image": image})
         folder.keep(spec)
-    if retry and spec.matrix.kind == "agents":
-        done = Done(Path(spec.cache))
-        known = make_plan(spec.matrix, done)
-        done.forgive([job.id for job in known.jobs if job.id not in known.known.done], spec.matrix.name)
     folder.undrain()
     start(folder, watching, json)
 
@@ -184,6 +197,32 @@ def show_status(run: str | None, json: bool) -> None:
 
     facts = sweep_facts(find_sweep(run))
     print(json_text.dumps(facts)) if json else console().print(sweep_table(facts))
+
+
+def list_sweeps(json: bool) -> None:
+    """A line a sweep; one that cannot be read says why."""
+    from popcorn.errors import PopcornError
+    from popcorn.sweep.folder import sweeps
+    from popcorn.sweep.showing import sweep_facts
+
+    told: list[dict[str, Any]] = []
+    for folder in sweeps():
+        try:
+            told.append(sweep_facts(folder))
+        except PopcornError as error:
+            told.append({"sweep": folder.path.name, "folder": str(folder.path), "state": "unreadable", "reason": str(error)})
+    if json:
+        print(json_text.dumps(told))
+        return
+    rows = [
+        (one["sweep"], one["state"], f"{one['done']:,} of {one['jobs']:,}" if "jobs" in one else UNKNOWN,
+         f"${one['dollars']:,.2f}" if "dollars" in one else UNKNOWN, one.get("reason") or one["folder"])
+        for one in told
+    ]  # fmt: skip
+    if rows:
+        print("\n".join(lay_out(("sweep", "state", "done", "spent", "folder"), rows, width_here(60, WIDTH), folding=(0, 4), right=(2, 3))))
+    else:
+        typer.echo("no sweep was submitted here yet; `popcorn sweep submit sweeps/smoke.toml --local` starts one", err=True)
 
 
 def stop(run: str | None, now: bool) -> None:

@@ -1,7 +1,6 @@
 """Device activity of single calls, from the records that CUPTI keeps (through torch.profiler's Kineto). Runs in a process that has torch.
 
-Events around a short kernel measure the launch as much as the kernel (2.5 to 3 µs of it on an H200); activity records hold the start
-and end of the kernel itself. A call's span runs from the first start to the last end of all device work launched within it, on every
+They hold each kernel's name, start and end: what a call is made of. Its time is the timer's to say (timing.py). A call's span runs from the first start to the last end of all device work launched within it, on every
 stream and from every thread, copies and fills included. Nothing is guessed: a call without a record, or work that belongs to no call,
 is an error.
 
@@ -70,25 +69,11 @@ class CallActivity:
         return sum(record.time_s for record in self.records)
 
 
-def measure_spans(calls: Sequence[Call], device: str, between: Call | None = None) -> list[float]:
-    """Device span of each call in seconds, in order.
-
-    `between` runs before each call, outside its span (a cache flush). Raises `NoDeviceRecord` when any call left no record, and
-    `StrayActivity` when there was device work outside the calls and the space between them.
-    """
-    spans = []
-    for index, activity in enumerate(record_activity(calls, device, between)):
-        if not activity.records:
-            raise NoDeviceRecord(f"call {index} of {len(calls)} left no record of device activity on {device}")
-        spans.append(activity.span_s)
-    return spans
-
-
-def record_activity(calls: Sequence[Call], device: str, between: Call | None = None) -> list[CallActivity]:
+def record_activity(calls: Sequence[Call], device: str) -> list[CallActivity]:
     """Device activity of each call, in order, from one profiling session; a call may have none.
 
     The session first runs a small known kernel; when even that leaves no record the profiler does not work here, and the error
-    `NoDeviceRecord` says so. Raises `StrayActivity` as `measure_spans` does.
+    `NoDeviceRecord` says so. Raises `StrayActivity` where there was device work outside the calls and the space between them.
     """
     import torch
     from torch.autograd.profiler import profile, record_function  # torch.profiler's front imports torch._inductor: a second
@@ -104,8 +89,6 @@ def record_activity(calls: Sequence[Call], device: str, between: Call | None = N
             torch.cuda.synchronize(device)
         for index, call in enumerate(calls):
             with record_function(f"{label}.between"):
-                if between is not None:
-                    between()
                 torch.cuda.synchronize(device)
             with record_function(f"{label}.call.{index}"):
                 call()

@@ -10,11 +10,15 @@ from typing import Any
 
 Call = Callable[[], Any]
 
-SHORT_S = 20e-6
-"""Below this, CUDA events are not to be trusted (2.5–3 µs of bubble each) and activity records are used."""
 WINDOW_S = 1e-3
 """Shortest window of a CPU clock: 1 ms is thousands of its steps."""
 
+_LEAST_HIDDEN, _MOST_HIDDEN = 200_000, 10_000_000
+"""Cycles for which a GPU is kept busy while the host issues a call: 0.1 to 5 ms at 2 GHz."""
+_KNOWN, _KNOWN_CYCLES, _LOOKS, _MOST_BUBBLE_S = 30, 5_000, 101, 5e-6
+"""Kernels by which the bubble is found, their length, how often it is looked at; no more than this is ever taken for one."""
+_TOGETHER = 10
+"""Warm calls issued behind one wait."""
 _PERSISTING_L2 = 0x06
 """CU_LIMIT_PERSISTING_L2_CACHE_SIZE of the driver's interface."""
 DISTURBED = 0.02
@@ -45,6 +49,8 @@ class WarmTimes:
     """Median time per call, caches warm."""
     host_s: float
     """Median time until the call returned to the host."""
+    host_mean_s: float
+    """Mean of the same: what a row of calls takes the host, seldom long ones and all."""
     calls: int
     """Calls made."""
 
@@ -106,14 +112,15 @@ class CpuTimer:
                 call()
             times.append((_clock_ns() - start) * 1e-9 / per_window)
         middle = sorted(times)[len(times) // 2]
-        return WarmTimes(middle, middle, per_window * len(times))
+        return WarmTimes(middle, middle, sum(times) / len(times), per_window * len(times))
 
     def synchronize(self) -> None:
         """Nothing is asynchronous here."""
 
 
 class CudaTimer:
-    """CUDA events around each call behind an L2 flush that also hides the host's launch time; activity records for short kernels."""
+    """CUDA events around each call behind an L2 flush and a wait that hides the host's launch time. Their bubble is measured and taken off: what is
+    left is the call's time in a stream of kernels, each with the gap behind it."""
 
     name = "cuda events"
 
@@ -133,9 +140,11 @@ class CudaTimer:
         self._event = torch.cuda.Event
         self._elapsed = torch.cuda.Event.elapsed_time
         self._record = torch.cuda.Event.record
+        self._passed = torch.cuda.Event.query
         self._sync = torch.cuda.synchronize
-        self._hide_cycles = 200_000
-        self.short = False
+        self._hide_cycles = _LEAST_HIDDEN
+        self.bubble_s: float | None = None
+        """What to take off; found out here where nobody says."""
 
     def evict(self) -> None:
         """A write, then a read of twice the L2 on the stream, before the window opens. The read comes last: lines left dirty by the write
@@ -148,67 +157,103 @@ class CudaTimer:
         """Waits for every stream of the device."""
         self._sync()
 
+    def _watch(self, passed: Any) -> Callable[[], bool]:
+        """Record an event before a call. Asked once the call is issued, the answer says whether that came too late: the device had to wait for the host.
+        The next one is hidden twice as long then."""
+        self._record(passed)
+
+        def late() -> bool:
+            if not self._passed(passed):
+                return False
+            self._hide_cycles = min(_MOST_HIDDEN, 2 * self._hide_cycles)
+            return True
+
+        return late
+
     def time(self, windows: Sequence[Sequence[Call]], keep: Callable[[int, Any], None]) -> list[float]:
-        """Device seconds of each call, cold L2. Each window holds one call."""
+        """Device seconds of each call, cold L2. Each window holds one call. Those that the device had to wait for are left out where they
+        are no more than half."""
         calls = [call for window in windows for call in window]
-        if self.short:
-            return self._time_short(calls, keep)
         pairs = [(self._event(enable_timing=True), self._event(enable_timing=True)) for _ in calls]
+        late = []
         self._sync()
         gc.disable()
         try:
             for index, (call, (start, stop)) in enumerate(zip(calls, pairs, strict=True)):
                 self.evict()
-                self._sleep(self._hide_cycles)  # the device stays busy while the host issues the call, so no launch gap is timed
-                self._record(start)
+                self._sleep(self._hide_cycles)
+                waited = self._watch(start)
                 result = call()
                 self._record(stop)
+                late.append(waited())
                 keep(index, result)
             self._sync()
         finally:
             gc.enable()
-        return [self._elapsed(start, stop) * 1e-3 for start, stop in pairs]
+        return _in_time([self._between(start, stop) for start, stop in pairs], late)
 
-    def _time_short(self, calls: Sequence[Call], keep: Callable[[int, Any], None]) -> list[float]:
-        from popcorn.measure.activity import measure_spans
-
-        results: list[Any] = [None] * len(calls)
-
-        def kept(index: int, call: Call) -> Call:
-            def run() -> None:
-                results[index] = call()
-
-            return run
-
-        spans = measure_spans([kept(i, call) for i, call in enumerate(calls)], "cuda", between=self.evict)
-        for index, result in enumerate(results):
-            keep(index, result)
-        self._sync()
-        return spans
+    def _between(self, start: Any, stop: Any) -> float:
+        """Seconds of what lies between two events."""
+        if self.bubble_s is None:
+            self.bubble_s = event_bubble_s()
+        return max(1e-9, self._elapsed(start, stop) * 1e-3 - self.bubble_s)
 
     def time_warm(self, call: Call, seconds: float) -> WarmTimes:
-        """Median device time by events without a flush, and median host time to issue a call to an idle queue."""
+        """Median device time of calls behind each other without a flush, and median host time to issue one. Some calls at a time wait behind one
+        sleep, as in `time`: what the host takes is in its own figure alone."""
         call()
         self._sync()
         start = _clock_ns()
         call()
         self._sync()
         once = max(1, _clock_ns() - start) * 1e-9
-        count = max(5, min(200, int(seconds / once)))
-        pairs, hosts = [], []
-        for _ in range(count):
-            begin, end = self._event(enable_timing=True), self._event(enable_timing=True)
-            self._record(begin)
-            start = _clock_ns()
-            call()
-            hosts.append((_clock_ns() - start) * 1e-9)
-            self._record(end)
-            pairs.append((begin, end))
-        self._sync()
-        times = sorted(self._elapsed(a, b) * 1e-3 for a, b in pairs)
-        # twice the host's time at 2 GHz, for the next cold windows; at least 0.1 ms, at most 5 ms
-        self._hide_cycles = int(min(1e7, max(2e5, 2 * sorted(hosts)[count // 2] * 2e9)))
-        return WarmTimes(times[count // 2], sorted(hosts)[count // 2], count)
+        together = max(1, min(_TOGETHER, int(seconds / (4 * once))))
+        times: list[float] = []
+        hosts: list[float] = []
+        late: list[bool] = []
+        end = _clock_ns() + int(seconds * 1e9)
+        while len(times) < 3 or (_clock_ns() < end and len(times) < 100):
+            begin, stop = self._event(enable_timing=True), self._event(enable_timing=True)
+            self._sleep(min(_MOST_HIDDEN, together * self._hide_cycles))
+            waited = self._watch(begin)
+            for _ in range(together):
+                start = _clock_ns()
+                call()
+                hosts.append((_clock_ns() - start) * 1e-9)
+            self._record(stop)
+            late.append(waited())
+            self._sync()
+            times.append(self._between(begin, stop) / together)
+        kept, issued = sorted(_in_time(times, late)), sorted(hosts)
+        # three times what the host takes in nine of ten calls, at 2 GHz, for the next cold windows
+        self._hide_cycles = int(min(_MOST_HIDDEN, max(_LEAST_HIDDEN, 3 * issued[len(issued) * 9 // 10] * 2e9)))
+        return WarmTimes(kept[len(kept) // 2], issued[len(issued) // 2], sum(hosts) / len(hosts), len(hosts))
+
+
+def _in_time(samples: list[float], late: list[bool]) -> list[float]:
+    """Those that were not late, or all where more than half were: the host is the slower one then, or the wait too short still."""
+    kept = [sample for sample, was in zip(samples, late, strict=True) if not was]
+    return kept if 2 * len(kept) >= len(samples) else samples
+
+
+def event_bubble_s() -> float:
+    """What two CUDA events add to a kernel between them, beside what it takes in a stream of kernels: itself, and the gap to the next. One kernel
+    between events takes bubble + gap + itself, each further one gap + itself. A device's own: who compares processes gives all of them the same."""
+    import torch
+
+    def between_events(kernels: int) -> float:
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda._sleep(_LEAST_HIDDEN)
+        start.record()
+        for _ in range(kernels):
+            torch.cuda._sleep(_KNOWN_CYCLES)
+        stop.record()
+        torch.cuda.synchronize()
+        return float(start.elapsed_time(stop)) * 1e-3
+
+    between_events(1)
+    one_s, many_s = (sorted(between_events(kernels) for _ in range(_LOOKS))[_LOOKS // 2] for kernels in (1, 1 + _KNOWN))
+    return min(_MOST_BUBBLE_S, max(0.0, one_s - (many_s - one_s) / _KNOWN))
 
 
 def waiting_ns() -> int:

@@ -37,7 +37,8 @@ class Way(NamedTuple):
     stages: int
 
 
-FORWARD = Way(128, 64, 4, 2)
+FORWARD, FORWARD_NARROW = Way(128, 64, 4, 2), Way(64, 64, 4, 3)
+"""Of heads of more than 64 elements, and of 64: at 4,096 positions 349 µs, as the wide ones do it 410."""
 FOR_KEYS, FOR_QUERIES = Way(64, 64, 4, 2), Way(64, 64, 4, 2)
 """Of the backward pass."""
 _LOG2_E = 1.4426950408889634
@@ -239,7 +240,7 @@ def _blocks(high: int, *tensors: Tensor) -> tuple[Block, ...]:
 def attend(q: Tensor, k: Tensor, v: Tensor, y: Tensor, causal: bool, edges: Tensor | None = None) -> Tensor:
     """Writes y (B, H, T, K), as q is, k and v (B, G, T, K) → the log₂-sum-exp of each query's scores (B, H, T). edges: (2, T), int32."""
     outer, heads, times, wide = q.shape
-    way = FORWARD
+    way = FORWARD if wide > 64 else FORWARD_NARROW
     sums = q.new_empty(q.shape[:3], dtype=torch.float32)
     q, k, v = reachable(q), reachable(k), reachable(v)
     (queries, out), (keys, values) = _blocks(way.own, q, y), _blocks(way.passing, k, v)

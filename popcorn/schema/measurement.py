@@ -53,7 +53,9 @@ class Control(Frozen):
     aa: Interval | None = None
     """Ratio of the reference to itself; its interval must hold 1."""
     planted: Interval | None = None
-    """Ratio found for a planted 1.05× slowdown; its lower end must exceed the A/A noise."""
+    """Ratio found for a planted slowdown; its lower end must exceed the A/A noise."""
+    plant: float = 1.05
+    """The slowdown that was planted: more than 1.05× on a GPU where 5 % of a call are less than the start of another kernel takes."""
     noise: float | None = None
     """Half-width below which "faster" is not said: from the A/A control."""
     fit: bool | None = None
@@ -259,9 +261,11 @@ class Counters(Frozen):
     """Counters of a whole call: shares weighted by each kernel's duration, never summed."""
 
     kernels: tuple[KernelCounters, ...] = ()
-    """Every kernel launch of one call, longest first."""
+    """The kernel launches of one call, longest first."""
+    of_kernels: int | None = None
+    """Launches of the call where it has more than were counted, which are the first ones then."""
     time_s: float | None = None
-    """Sum of kernel durations."""
+    """Sum of the durations of these kernels."""
     dram_utilisation: float | None = None
     """Duration-weighted."""
     compute_utilisation: float | None = None

@@ -105,6 +105,17 @@ class Violation(Frozen):
     """What was observed, in one or two sentences with figures."""
 
 
+class Miss(Frozen):
+    """How the output that decided `wrong_values` is off: what kind of mistake to look for. Where it is off says the reason."""
+
+    off_share: float
+    """Share of its elements that are off by more than the floor, to two digits."""
+    times_bound: float
+    """The error that failed over the largest that would have passed."""
+    unwritten: bool = False
+    """Whether the worst element holds what fresh memory held."""
+
+
 class Verdict(Frozen):
     """The answer to "is it right?". Made by the parent alone, from typed states, never from words in a message."""
 
@@ -114,6 +125,10 @@ class Verdict(Frozen):
     """For people: what failed, where, expected and got. None when correct."""
     stage: Literal["build", "load", "correctness", "timing", "counting"] | None = None
     """Where it failed. None when correct."""
+    miss: Miss | None = None
+    """Of `wrong_values` in floating numbers; None in older records."""
+    rule: Literal["static", "track"] | None = None
+    """Of `rejected`: our own rule that refused it, the static check or the track that was asked for. None where the candidate or the problem refused."""
     trials_passed: int = 0
     """Trials whose every output (and gradient) was within its bound."""
     trials: int = 0
@@ -147,7 +162,7 @@ class Diagnostic(Frozen):
     """One message of a compiler, parsed."""
 
     file: str | None = None
-    """Source file as the compiler named it, without its folder."""
+    """Source file as the compiler named it, without its folder; the candidate's own as its writer named it."""
     line: int | None = Field(default=None, ge=1)
     """Line in that source."""
     severity: Literal["error", "warning", "note"] = "error"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from popcorn.schema.measurement import Samples
+from popcorn.schema.measurement import Counters, Samples
 from popcorn.schema.record import Record
 from popcorn.site import words
 from popcorn.units import UNKNOWN
@@ -35,6 +35,11 @@ class Section:
     facts: list[Fact] = field(default_factory=list)
     reason: str | None = None
     """Why something in it is missing, in general."""
+
+    @property
+    def anchor(self) -> str:
+        """Its id on the page: `speed-of-light`."""
+        return self.title.partition(",")[0].lower().replace(" ", "-")
 
     @property
     def shown(self) -> list[Fact]:
@@ -106,36 +111,28 @@ def controls(record: Record) -> Section:
     facts = [
         fact("fit to measure", fit, unknown=why, note=control.reason),
         fact("reference against itself", control.aa, words.times, "its interval must hold 1×", why),
-        fact("planted 1.05× slowdown", control.planted, words.times, "measured as", why),
+        fact(f"planted {control.plant:.3g}× slowdown", control.planted, words.times, "measured as", why),
         fact("noise", control.noise, lambda value: f"±{words.percent(value)}", "“faster” is not said within it", why),
     ]
     return Section("Controls", "worker.comparing · in the same run", facts)
 
 
 def precision(record: Record) -> Section:
-    """Errors against the truth in float64."""
-    facts = []
+    """Errors of the output that came nearest to its bound; all outputs stand in a table."""
     several = len(record.verdict.precision) > 1
-    for one in record.verdict.precision[:12]:
-        lead = f"{one.output[:60]}: " if several else ""
-        facts += [
-            fact(
-                f"{lead}max abs error", one.max_abs_error, words.number, f"the reference's own: {words.number(one.reference_max_abs_error)}"
-            ),
-            fact(f"{lead}mean abs error", one.mean_abs_error, words.number),
-            fact(f"{lead}max rel error", one.max_rel_error, words.number),
-            fact(f"{lead}mean rel error", one.mean_rel_error, words.number),
-            fact(f"{lead}held against its bound", one.worst, words.number, f"allowed: {words.number(one.bound)}"),
-        ]
-        facts += [fact(f"{lead}max ulp", one.max_ulp, words.number)] if one.max_ulp is not None else []
-        facts += [fact(f"{lead}cosine", one.cosine, lambda value: f"{value:.9g}")] if one.cosine is not None else []
-    truth = record.verdict.truth_dtype
-    rest = len(record.verdict.precision) - 12
+    one = max(record.verdict.precision, key=lambda one: (one.worst or 0.0) / one.bound if one.bound else 0.0)
+    facts = [
+        Fact("output", one.output[:60], "the one nearest to its bound; every output is in the table below") if several else None,
+        fact("max abs error", one.max_abs_error, words.number, f"the reference's own: {words.number(one.reference_max_abs_error)}"),
+        fact("mean abs error", one.mean_abs_error, words.number),
+        fact("max rel error", one.max_rel_error, words.number),
+        fact("mean rel error", one.mean_rel_error, words.number),
+        fact("held against its bound", one.worst, words.number, f"allowed: {words.number(one.bound)}"),
+        fact("max ulp", one.max_ulp, words.number) if one.max_ulp is not None else None,
+        fact("cosine", one.cosine, lambda value: f"{value:.9g}") if one.cosine is not None else None,
+    ]
     return Section(
-        "Precision",
-        f"verify.compare · truth in {truth or 'unknown precision'}",
-        facts,
-        f"{rest} more outputs are in the raw JSON" if rest > 0 else None,
+        "Precision", f"verify.compare · truth in {record.verdict.truth_dtype or 'unknown precision'}", [one for one in facts if one]
     )
 
 
@@ -172,6 +169,11 @@ def launches(record: Record) -> Section:
     return Section("Launches and fusion", f"measure.launches · {told.source or 'no source'}", facts)
 
 
+def _counted(counters: Counters) -> str:
+    of = f", the first {len(counters.kernels)} of {counters.of_kernels} kernels" if counters.of_kernels else ""
+    return f"Nsight Compute, weighted by duration{of}"
+
+
 def speed_of_light(record: Record) -> Section:
     """Both sources, never mixed."""
     told, counters = record.measurement.roofline, record.measurement.counters
@@ -179,7 +181,7 @@ def speed_of_light(record: Record) -> Section:
     facts = [
         fact("SOL", told.sol, words.percent, f"from {told.sol_source}", told.reason),
         fact("SOL by the model", told.sol_model, words.percent, "least bytes and flops over the ceilings", told.reason),
-        fact("SOL by counters", told.sol_counters, words.percent, "Nsight Compute, weighted by duration", counters.reason),
+        fact("SOL by counters", told.sol_counters, words.percent, _counted(counters), counters.reason),
         fact("DRAM utilisation", counters.dram_utilisation, words.percent, unknown=counters.reason),
         fact("compute utilisation", counters.compute_utilisation, words.percent, unknown=counters.reason),
         fact("bound by", told.bound, unknown=told.reason),
@@ -264,9 +266,11 @@ def stages(record: Record) -> Section:
             words.date(made.made) + " UTC",
             f"Popcorn {made.harness}{', ' + made.git_sha[:10] if made.git_sha else ''} · {made.engine}",
         ),
-        fact("seed commitment", made.seed_commitment and made.seed_commitment[:16] + "…", note="made before the kernel ran"),
+        fact("sizes of the trials", made.sizes and made.sizes.replace("_", " ")),
+        fact("seed", made.seed, note="secret until the verdict; the kernel never had it"),
+        fact("seed commitment", made.seed_commitment, note="SHA-256 of the seed, made before the kernel ran"),
     ]
-    return Section("Stages", "worker.lanes", facts)
+    return Section("Stages and seed", "worker.lanes, worker.seeds", facts)
 
 
 def machine(record: Record) -> Section:
@@ -278,6 +282,9 @@ def machine(record: Record) -> Section:
         ("memory", told.memory_bytes and words.size(told.memory_bytes)), ("cache evicted", told.l2_bytes and words.size(told.l2_bytes)),
         ("driver", told.driver), ("CUDA", told.cuda), ("torch", told.torch), ("triton", told.triton), ("python", told.python),
         ("compiler", told.compiler), ("nvcc", told.nvcc), ("power limit", told.power_limit_w and f"{told.power_limit_w:.0f} W"),
+        ("clock when probed", told.sm_clock_hz and f"{told.sm_clock_hz / 1e6:,.0f} MHz"), ("memory clock", told.memory_clock_hz and f"{told.memory_clock_hz / 1e6:,.0f} MHz"),
+        ("compute capability", told.compute_capability), ("copy, measured", told.bandwidth_bytes_per_s and words.rate(told.bandwidth_bytes_per_s, "B")),
+        *((f"matrix product, {name}", words.rate(rate, "FLOP")) for name, rate in told.flop_per_s.items()), ("host", told.host),
     ]  # fmt: skip
     return Section("Machine", "devices.probe", [Fact(label, str(value)) for label, value in pairs if value is not None])
 

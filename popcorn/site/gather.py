@@ -38,6 +38,11 @@ OP_COUNTS = """SELECT problem, count(*) AS cases, count(DISTINCT implementation)
 count(*) FILTER (outcome = 'correct') AS correct, max(made) AS made, string_agg(DISTINCT implementation, ', ' ORDER BY implementation) AS names
 FROM latest WHERE kind = 'op' GROUP BY problem ORDER BY problem"""
 
+PROVEN_OPS = """SELECT problem, implementation AS name, case_id, machine_device_id AS device, speedup, speedup_low, speedup_high FROM counted
+WHERE kind = 'op' AND outcome = 'correct' AND control_fit AND speedup_low > 1
+QUALIFY row_number() OVER (PARTITION BY problem ORDER BY speedup DESC, id) = 1"""
+"""Of each op the implementation and case that are most faster than the reference, where the controls of the run passed."""
+
 _DOMAIN = re.compile(r"^DOMAIN\s*=\s*[\"']([^\"']{1,60})[\"']", re.MULTILINE)
 
 
@@ -88,6 +93,8 @@ class Gathered:
     """Problem → its newest reference text."""
     ops: dict[str, Row] = field(default_factory=dict)
     """Op → how much of it was measured."""
+    proven: dict[str, Row] = field(default_factory=dict)
+    """Op → the fastest row of it whose controls passed, as `PROVEN_OPS` says."""
     searches: list[Search] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -120,6 +127,9 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
             known = found.ops.setdefault(row["problem"], {**row, "cases": 0, "correct": 0})
             known["cases"] += row["cases"]
             known["correct"] += row["correct"]
+        for row in asked.ask(PROVEN_OPS).dicts():
+            if row["speedup"] > found.proven.get(row["problem"], row)["speedup"] or row["problem"] not in found.proven:
+                found.proven[row["problem"]] = row
         if source.runs is not None and source.runs.is_dir():
             read = {one.run.id for one in found.runs}
             runs = _read_runs(source, {row["id"]: row for row in rows}, found.warnings)

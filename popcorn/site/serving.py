@@ -11,6 +11,19 @@ class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: a line for each file tells nobody anything."""
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is not there is said by the site's own page."""
+        own = Path(self.directory) / "404.html"
+        if code != 404 or not own.is_file():
+            return super().send_error(code, message, explain)
+        text = own.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(text)
+
     def end_headers(self) -> None:
         """A page may be rebuilt while it is open."""
         self.send_header("Cache-Control", "no-cache")

@@ -6,6 +6,7 @@ batch that is killed and started again goes on with every run where it stopped.
 
 import asyncio
 import errno
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from popcorn.agents.place import Place
 from popcorn.agents.recorder import Recorder
 from popcorn.agents.task import open_sample
 from popcorn.errors import BadAgent, PopcornError, UnwritableStore
+from popcorn.records.runs import FILE
 from popcorn.sweep.jobs import Job, question_of
 
 if TYPE_CHECKING:
@@ -104,8 +106,8 @@ async def _carry_out(job: Job, place: Place, state: TaskState, session: "Session
     if run is None:
         raise BadAgent(f"the run {identity} did not end")
     if run.ended_by == "error":
-        _set_aside(session.runs / identity, session.cache)
-        session.failed(job, "api_error", run.reason or "the provider gave no reason", run)
+        _set_aside(session.runs / identity, session.cache, goes_on=True)
+        session.failed(job, "api_error", run.reason or "the provider gave no reason", run, goes_on=True)
     elif run.outcome == "harness_error":
         _set_aside(session.runs / identity, session.cache)
         session.failed(job, "infrastructure", f"the evaluation of {run.record_id} failed by a fault of the harness", run)
@@ -113,11 +115,16 @@ async def _carry_out(job: Job, place: Place, state: TaskState, session: "Session
         session.ended(job, run)
 
 
-def _set_aside(folder: Path, cache: Path) -> None:
-    """A failed attempt is kept, but where no table or page looks for runs."""
+def _set_aside(folder: Path, cache: Path, goes_on: bool = False) -> None:
+    """A failed attempt is kept, but where no table or page looks for runs. One that goes on leaves its journal, and nothing else: the next attempt
+    reads from it what was paid for."""
     attempts = cache / "attempts"
     attempts.mkdir(parents=True, exist_ok=True)
     number = 1
     while (there := attempts / f"{folder.name}.{number}").exists():
         number += 1
-    folder.rename(there)
+    if not goes_on:
+        folder.rename(there)
+        return
+    shutil.copytree(folder, there)
+    (folder / FILE).unlink(missing_ok=True)

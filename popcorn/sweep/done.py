@@ -5,7 +5,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,22 @@ class Known:
     """Job → how often it ended in which failure, since it was last asked for anew."""
     refused: dict[str, str] = field(default_factory=dict)
     """Job → why this kind of machine cannot do it."""
+    why: dict[str, str] = field(default_factory=dict)
+    """Job → the reason of its last failure."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Tokens and money of ended attempts."""
+
+    tokens: int = 0
+    dollars: float = 0.0
+    """Where prices are known."""
+    unpriced: int = 0
+    """Attempts with tokens whose price is unknown."""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.dollars + other.dollars, self.unpriced + other.unpriced)
 
 
 class Done:
@@ -49,6 +65,24 @@ class Done:
         if lines:
             append_line(self.folder / f"{host_hash()}.jsonl", b"\n".join(lines))
 
+    def spent(self, sweep: str, without: Collection[str] = ()) -> "Spent":
+        """What a sweep spent, failed attempts with it; of jobs in `without` not what an attempt cost that goes on. A job that another sweep did cost
+        this one nothing."""
+        settled: dict[str, Spent] = {}
+        reached: dict[str, Spent] = {}
+        """Of attempts that go on: the next line of the job has it, too."""
+        for line in self.lines():
+            if line.get("sweep") != sweep or "tokens" not in line:
+                continue
+            job, cost = line["job"], line.get("cost_usd")
+            own = Spent(int(line["tokens"] or 0), float(cost or 0.0), int(cost is None and bool(line["tokens"])))
+            if line.get("goes_on"):
+                reached[job] = own
+            else:
+                reached.pop(job, None)
+                settled[job] = settled.get(job, Spent()) + own
+        return sum([*settled.values(), *(own for job, own in reached.items() if job not in without)], Spent())
+
     def read(self) -> Known:
         """Everything that is known. A job that is done stays done."""
         known = Known()
@@ -63,6 +97,7 @@ class Done:
                 known.refused.pop(job, None)
             else:
                 known.failures.setdefault(job, Counter())[kind] += 1
+                known.why[job] = str(line.get("reason", ""))
         return known
 
     def lines(self) -> Iterator[dict[str, Any]]:

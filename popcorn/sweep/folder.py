@@ -45,6 +45,8 @@ class Spec(Frozen):
     container_image: str | None = None
     slurm: dict[str, str | int] = {}
     """More parameters of sbatch: account, qos, partition."""
+    asked: str | None = None
+    """Fingerprint of the jobs as they were submitted: when it changes, so did Popcorn, a problem's text or a table that the matrix names."""
     fresh_environments: bool = False
     """One environment a backend, rather than this one for all."""
 
@@ -118,7 +120,9 @@ class SweepFolder:
         (self.path / "status").mkdir(parents=True, exist_ok=True)
         write_whole(
             self.path / "status" / f"{rank}.json",
-            json.dumps({"rank": rank, "pid": os.getpid(), "host": host_hash(), "updated": time.time(), **facts}),
+            json.dumps(
+                {"rank": rank, "pid": os.getpid(), "born": _born(os.getpid()), "host": host_hash(), "updated": time.time(), **facts}
+            ),
         )
 
     def workers(self) -> list[dict[str, Any]]:
@@ -137,8 +141,7 @@ class SweepFolder:
         return sorted(found, key=lambda one: one["rank"])
 
     def log(self, sentence: str) -> None:
-        """One line, with the time."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """One line, with the time. Raises OSError where the folder is gone."""
         with (self.path / "log.txt").open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {sentence}\n")
 
@@ -150,10 +153,20 @@ def _gone(worker: dict[str, Any]) -> bool:
 
     if worker.get("host") == host_hash():
         try:
-            return bool(psutil.Process(int(worker["pid"])).status() == psutil.STATUS_ZOMBIE)
+            pid = int(worker["pid"])
+            another = worker.get("born") is not None and worker["born"] != _born(pid)  # after a reboot its number is soon somebody else's
+            return bool(another or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
         except (psutil.Error, ValueError, KeyError):
             return True
     return abs(time.time() - float(worker.get("updated", 0))) > STALE_S
+
+
+def _born(pid: int) -> str | None:
+    """When a process began, in clock ticks since the machine did: no clock that is set moves it. None where there is no such process, or no /proc."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return None
 
 
 def local_sweeps() -> Path:
@@ -166,6 +179,12 @@ def cluster_sweeps() -> Path:
     return Path("logs") / "sweeps"
 
 
+def sweeps() -> list[SweepFolder]:
+    """Every sweep that was submitted here, the newest first."""
+    found = [path for place in (cluster_sweeps(), local_sweeps()) for path in place.glob("*/spec.json")]
+    return [SweepFolder(path.parent) for path in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)]
+
+
 def find_sweep(text: str | None = None) -> SweepFolder:
     """By path, by name, or the newest one. Raises BadSweep."""
     places = (cluster_sweeps(), local_sweeps())
@@ -174,7 +193,7 @@ def find_sweep(text: str | None = None) -> SweepFolder:
             if (path / "spec.json").is_file():
                 return SweepFolder(path)
         raise BadSweep(f"there is no sweep {text[:100]!r}; give its folder, or a name under {places[0]} or {places[1]}.")
-    found = [path for place in places for path in place.glob("*/spec.json")]
+    found = sweeps()
     if not found:
         raise BadSweep("no sweep was submitted here yet; `popcorn sweep submit sweeps/smoke.toml --local` starts one.")
-    return SweepFolder(max(found, key=lambda path: path.stat().st_mtime).parent)
+    return found[0]

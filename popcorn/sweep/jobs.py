@@ -116,6 +116,11 @@ def _jobs(matrix: Matrix, problems: list[Problem]) -> Iterator[Job]:
                     yield Job(own.hexdigest()[:16], problem.id, model, tier.name, repeat)
 
 
+def fingerprint(jobs: list[Job]) -> str:
+    """Of everything that these jobs ask: 16 hex digits."""
+    return hashlib.sha256("\n".join(job.id for job in jobs).encode()).hexdigest()[:16]
+
+
 def question_of(matrix: Matrix, job: Job) -> Question:
     """The job, opened."""
     tier = find_tier(job.tier, matrix.tiers_file)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from popcorn import __version__
 from popcorn.agents.tiers import find_tier
 from popcorn.sweep.done import Done, Known
 from popcorn.sweep.jobs import Job, agent_jobs, budget_of, row_of
@@ -51,6 +52,10 @@ class Plan:
     missing: list[Job]
     cells: list[Cell]
     known: Known = field(repr=False)
+    outdated: int = 0
+    """Missing jobs that this sweep has an answer for, to another question: Popcorn, its prompts, the problem's text or settings changed since."""
+    outdated_by: tuple[str, ...] = ()
+    """Popcorn's other versions among those that answered them."""
 
     @property
     def done(self) -> int:
@@ -100,8 +105,22 @@ def make_plan(matrix: Matrix, done: Done, jobs: list[Job] | None = None) -> Plan
         else:
             cell.missing += 1
             missing.append(job)
-    _estimate(matrix, list(cells.values()), known.done.values())
-    return Plan(matrix, found, missing, list(cells.values()), known)
+    own = {job.id for job in found}
+    _estimate(matrix, list(cells.values()), known.done.values(), own)
+    outdated = _outdated(matrix, missing, [line for job, line in known.done.items() if job not in own])
+    versions = {str(line["harness"]) for line in outdated if line.get("harness", __version__) != __version__}
+    return Plan(matrix, found, missing, list(cells.values()), known, len(outdated), tuple(sorted(versions)))
+
+
+def _outdated(matrix: Matrix, missing: list[Job], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of each missing job that this sweep asked in another form the line of the last answer."""
+    before = {
+        (line.get("problem"), line.get("model"), line.get("tier"), line.get("repeat")): line
+        for line in others
+        if line.get("sweep") == matrix.name
+    }
+    keys = ((job.problem, job.model, job.tier, job.repeat) for job in missing) if before else ()
+    return [before[key] for key in keys if key in before]
 
 
 def given_up(matrix: Matrix, known: Known, job: str) -> bool:
@@ -110,13 +129,15 @@ def given_up(matrix: Matrix, known: Known, job: str) -> bool:
     return failures.get("api_error", 0) > matrix.retries.api_error or failures.get("infrastructure", 0) > matrix.retries.infrastructure
 
 
-def _estimate(matrix: Matrix, cells: list[Cell], lines: Iterable[dict[str, Any]]) -> None:
-    seen: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+def _estimate(matrix: Matrix, cells: list[Cell], lines: Iterable[dict[str, Any]], own: set[str]) -> None:
+    """From this plan's own jobs where some are done, else from others of the same model and tier, whose budgets may be others."""
+    ours: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    others: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
-        seen[str(line.get("model")), str(line.get("tier"))].append(line)
+        (ours if line["job"] in own else others)[str(line.get("model")), str(line.get("tier"))].append(line)
     for cell in cells:
         row, tier = row_of(matrix, cell.model), find_tier(cell.tier, matrix.tiers_file)
-        past = seen[cell.model, cell.tier]
+        past = ours.get((cell.model, cell.tier)) or others[cell.model, cell.tier]
         walls = [float(line["wall_s"]) for line in past if line.get("wall_s") is not None]
         spent = [int(line["tokens"]) for line in past if line.get("tokens") is not None]
         costs = [float(line["cost_usd"]) for line in past if line.get("cost_usd") is not None]

@@ -1,6 +1,7 @@
 """What a sweep looks like, as a table within 100 columns, and plans and sweeps as plain data. The live view and `status` draw the same."""
 
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MOST_ACTIVE = 12
+MOST_REASONS = 6
 
 
 def plan_facts(plan: Plan, gpus: int) -> dict[str, Any]:
@@ -21,6 +23,7 @@ def plan_facts(plan: Plan, gpus: int) -> dict[str, Any]:
     return {
         "sweep": plan.matrix.name, "jobs": len(plan.jobs), "done": plan.done, "missing": len(plan.missing),
         "given_up": sum(cell.given_up for cell in plan.cells), "refused": sum(cell.refused for cell in plan.cells), "gpus": gpus,
+        "outdated": plan.outdated,
         "expected_hours": plan.hours(gpus), "expected_tokens": plan.tokens, "expected_dollars": plan.dollars, "unpriced_models": plan.unpriced,
         "cells": [vars(cell) for cell in plan.cells],
     }  # fmt: skip
@@ -41,16 +44,16 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
     if spec.matrix.kind == "agents":
         plan = make_plan(spec.matrix, Done(Path(spec.cache)))
         outcomes: dict[str, int] = {}
-        tokens, dollars = 0, 0.0
+        spent = Done(Path(spec.cache)).spent(spec.matrix.name)
         for job in plan.jobs:
             line = plan.known.done.get(job.id)
             if line is not None:
                 outcomes[str(line.get("outcome"))] = outcomes.get(str(line.get("outcome")), 0) + 1
-                tokens, dollars = tokens + int(line.get("tokens") or 0), dollars + float(line.get("cost_usd") or 0.0)
         facts |= {
             "jobs": len(plan.jobs), "done": plan.done, "missing": len(plan.missing), "given_up": sum(cell.given_up for cell in plan.cells),
-            "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "tokens": tokens, "dollars": dollars,
-            "expected_dollars": plan.dollars, "measured": all(cell.measured for cell in plan.cells if cell.missing), "expected_hours": plan.hours(max(1, sum(len(one.get("devices", ())) for one in live))),
+            "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "tokens": spent.tokens, "dollars": spent.dollars, "unpriced": spent.unpriced,
+            "expected_dollars": plan.dollars, "measured": all(cell.measured for cell in plan.cells if cell.missing), "expected_hours": plan.hours(max(1, sum(len(one.get("devices", ())) for one in live or workers))),
+            "outdated": plan.outdated, "failures": failures(plan),
         }  # fmt: skip
     else:
         from popcorn.sweep.filling import phase_facts
@@ -60,13 +63,35 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
     return facts
 
 
+def failures(plan: Plan) -> list[dict[str, Any]]:
+    """Why jobs gave up or are left out: model, reason, how many; the most first."""
+    found: Counter[tuple[str, str]] = Counter()
+    missing = {job.id for job in plan.missing}
+    for job in plan.jobs:
+        if job.id in plan.known.done or job.id in missing:
+            continue
+        why = plan.known.refused.get(job.id) or plan.known.why.get(job.id) or "no reason was recorded"
+        found[job.model, " ".join(why.split())[:160]] += 1
+    return [{"model": model, "reason": reason, "jobs": count} for (model, reason), count in found.most_common()]
+
+
+def outdated_line(count: int, versions: tuple[str, ...] = ()) -> str:
+    """What is missing though there is an answer."""
+    by = f" (by Popcorn {', '.join(versions)})" if versions else ""
+    one = count == 1
+    return (
+        f"{count} of the missing {'was' if one else 'were'} answered before{by}, to another question: Popcorn, its prompts, the problem's text or settings "
+        f"changed; {'it is' if one else 'they are'} asked, and paid for, again"
+    )
+
+
 def sweep_table(facts: dict[str, Any]) -> "Group":
     """The same for people."""
     from rich.console import Group
     from rich.text import Text
 
     done, jobs = facts["done"], facts["jobs"]
-    head = f"{facts['sweep']} · {facts['state']} · {done:,} of {jobs:,} jobs"
+    head = f"{facts['sweep']} · {facts['state']} · {done:,} of {jobs:,} jobs" + (" have a result" if jobs - done > facts["missing"] else "")
     if facts.get("outcomes"):
         head += " · " + ", ".join(f"{count} {name}" for name, count in sorted(facts["outcomes"].items(), key=lambda pair: -pair[1]))
     lines: list[Any] = [Text(head)]
@@ -76,7 +101,11 @@ def sweep_table(facts: dict[str, Any]) -> "Group":
         lines.append(Text(_outlook(facts)))
     for name, count in (("gave up after their retries", facts.get("given_up")), ("cannot be done here", facts.get("refused"))):
         if count:
-            lines.append(Text(f"{count} jobs {name}"))
+            lines.append(Text(f"{count} job{'' if count == 1 else 's'} {name}"))
+    for one in facts.get("failures", ())[:MOST_REASONS]:
+        lines.append(Text(f"  {one['jobs']} of {one['model']}: {one['reason']}"))
+    if facts.get("outdated"):
+        lines.append(Text(outdated_line(facts["outdated"])))
     for phase in facts.get("phases", ()):
         lines.append(
             Text(
@@ -100,6 +129,8 @@ def sweep_table(facts: dict[str, Any]) -> "Group":
 def _outlook(facts: dict[str, Any]) -> str:
     """`spent 1,204,331 tokens, $12.40 · about 3 h 20 min and $31.00 left (means of what is done)`."""
     spent = f"spent {facts['tokens']:,} tokens, ${facts['dollars']:,.2f}"
+    if facts.get("unpriced"):
+        spent += f" and {facts['unpriced']} runs without a price"
     if not facts["missing"]:
         return spent
     basis = "means of what is done" if facts["measured"] else "partly guessed from budgets"
@@ -118,6 +149,8 @@ def worker_line(worker: dict[str, Any]) -> str:
         parts.append(f"{worker.get('remembered', 0)} of {worker['asked']} evaluations remembered")
     if worker.get("paused"):
         parts.append(f"paused: {'; '.join(worker['paused'])}")
+    if worker.get("resting"):
+        parts.append(f"models at rest: {', '.join(worker['resting'])}")
     if worker.get("state") == "lost":
         parts.append(f"silent for {show_time(time.time() - float(worker['updated']))}")
     return " · ".join(part for part in parts if part)

@@ -11,6 +11,7 @@ from pathlib import Path
 from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSweep
 from popcorn.sweep.folder import Spec, SweepFolder, cluster_sweeps, local_sweeps
+from popcorn.sweep.jobs import agent_jobs, fingerprint
 from popcorn.sweep.matrix import Matrix
 from popcorn.sweep.places import open_places
 from popcorn.sweep.working import Opener, Session, work
@@ -21,7 +22,8 @@ def prepare(matrix: Matrix, folder: Path | None = None, *, own_cache: bool = Fal
     path = folder or (cluster_sweeps() if own_cache else local_sweeps()) / matrix.name
     cache = path.resolve() / "cache" if own_cache else cache_folder()
     found = SweepFolder(path)
-    found.keep(Spec(matrix=matrix, cache=str(cache), **facts))  # type: ignore[arg-type]
+    asked = fingerprint(agent_jobs(matrix)) if matrix.kind == "agents" else None
+    found.keep(Spec(matrix=matrix, cache=str(cache), asked=asked, **facts))  # type: ignore[arg-type]
     found.undrain()
     return found
 

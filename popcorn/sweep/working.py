@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from popcorn import __version__
 from popcorn.agents.place import Place
 from popcorn.records.store import Store
 from popcorn.schema.run import Run
@@ -21,6 +22,7 @@ from popcorn.sweep.folder import Spec, SweepFolder
 from popcorn.sweep.jobs import Job
 from popcorn.sweep.places import control, open_places
 from popcorn.sweep.plan import make_plan
+from popcorn.sweep.resting import Resting
 from popcorn.units import show_bytes
 from popcorn.worker.ranks import gpus
 
@@ -34,8 +36,8 @@ LEAST_FREE_BYTES = 256 << 20
 COUNT_EVERY_S = 20.0
 """How often the money of all workers is added up, where it has a limit."""
 ROUNDS = 50
-ASKED = "popcorn: no job begins any more, those under way end; Ctrl-C once more lets go of them"
 """Times the missing jobs are looked for again: each round retries what failed in the one before."""
+_ASKED = "popcorn: no job begins any more, those under way end; Ctrl-C once more lets go of them"
 
 
 class Session:
@@ -54,14 +56,20 @@ class Session:
         self._counted: float | None = None
         self.began = time.monotonic()
         self.active: dict[str, dict[str, Any]] = {}
+        self.resting = Resting(folder.log)
         self._busy = {id(place): 0 for place in places}
         self._held: dict[str, Place] = {}
 
     # -- jobs ----------------------------------------------------------------------------------------------------------------------
 
     def claim(self, job: Job) -> bool:
-        """Whether this process may do it."""
-        return self.folder.claim(self.epoch, job.id, self.rank)
+        """Whether this process may do it, now."""
+        if not self.resting.may_begin(job.model):
+            return False
+        claimed = self.folder.claim(self.epoch, job.id, self.rank)
+        if not claimed:
+            self.resting.let_go(job.model)
+        return claimed
 
     def take(self, job: Job) -> Place:
         """The place with the fewest agents."""
@@ -73,22 +81,27 @@ class Session:
     def give_back(self, job: Job) -> None:
         """The job is no longer under way."""
         self._busy[id(self._held.pop(job.id))] -= 1
+        self.resting.let_go(job.model)
         self.active.pop(job.id, None)
 
     def observe(self, job: Job, what: str, recorder: "Recorder") -> None:
         """Told of every step of every run."""
         best = recorder.workbench.best
         self.active[job.id] = {
-            "problem": job.problem, "model": job.model, "tier": job.tier, "turn": recorder.spent.turns, "turns": recorder.budget.turns, "now": "".join(one for one in what[:40] if one.isprintable()),
-            "best": best.speedup if best else None, "since": time.time(), "device": self._held[job.id].device,
+            "job": job.id, "problem": job.problem, "model": job.model, "tier": job.tier, "turn": recorder.spent.turns, "turns": recorder.budget.turns, "now": "".join(one for one in what[:40] if one.isprintable()),
+            "best": best.speedup if best else None, "cost_usd": recorder.spent.cost_usd, "since": time.time(), "device": self._held[job.id].device,
         }  # fmt: skip
 
     def ended(self, job: Job, run: Run) -> None:
         """A result, whatever it says."""
+        if self.lost():
+            return
         self.done.add(
             job.id, "done", self.matrix.name, run=run.id, problem=job.problem, model=job.model, tier=job.tier, repeat=job.repeat, outcome=run.outcome,
-            speedup=run.speedup, ended_by=run.ended_by, wall_s=run.wall_s, tokens=run.tokens.total, cost_usd=run.cost_usd,
+            speedup=run.speedup, ended_by=run.ended_by, wall_s=run.wall_s, tokens=run.tokens.total, cost_usd=run.cost_usd, record=run.record_id,
+            harness=__version__,
         )  # fmt: skip
+        self.resting.answered(job.model)
         self.counts["done"] += 1
         self.counts["correct"] += run.outcome == "correct"
         self.count_money()
@@ -98,18 +111,25 @@ class Session:
         limit = self.matrix.limits.dollars
         if limit is None:
             return
-        spent = spent_dollars(self.done, self.matrix.name)
+        active = [one for worker in self.folder.workers() for one in worker.get("active", ())]
+        spent = self.done.spent(self.matrix.name, {one.get("job") for one in active}).dollars + sum(
+            one.get("cost_usd") or 0.0 for one in active
+        )
         self._counted = time.monotonic()
         if spent >= limit:
-            self.stop("drain", f"{spent:.2f} dollars of {limit:.2f} are spent")
+            self.stop("drain", f"{spent:.2f} dollars of {limit:.2f} are spent, with those of runs under way")
 
-    def failed(self, job: Job, kind: Any, reason: str, run: Run | None = None) -> None:
-        """No result: tried again as often as the matrix says. What the attempt cost is counted."""
-        spent = {} if run is None else {"tokens": run.tokens.total, "cost_usd": run.cost_usd}
+    def failed(self, job: Job, kind: Any, reason: str, run: Run | None = None, goes_on: bool = False) -> None:
+        """No result: tried again as often as the matrix says. What the attempt cost is counted; what one that goes on cost, with the next one."""
+        if self.lost():
+            return
+        spent = {} if run is None else {"tokens": run.tokens.total, "cost_usd": run.cost_usd, "goes_on": goes_on}
         self.done.add(job.id, kind, self.matrix.name, problem=job.problem, model=job.model, tier=job.tier, reason=reason[:500], **spent)
         self.folder.log(f"{job.problem} {job.model} {job.tier}: {kind}: {' '.join(reason.split())[:300]}")
         self.folder.release(self.epoch, job.id)
         self.counts["failed"] += 1
+        if kind == "api_error":
+            self.resting.failed(job.model, reason)
 
     def refused(self, job: Job, reason: str) -> None:
         """This machine cannot do it: a missing key, too few devices."""
@@ -126,20 +146,29 @@ class Session:
             sentence = f"worker {self.rank}: {'lets go' if how == 'now' else 'drains'}: {why}"
             try:
                 self.folder.log(sentence)
-            except OSError:  # a full disk is a reason to stop, too
+            except OSError:  # a full disk is a reason to stop, too, and so is one that is gone
                 print(sentence, file=sys.stderr)
         for place in self.places:
             gate = getattr(place, "gate", None)
             if gate is not None:
                 gate.stopping = True
 
+    def lost(self) -> bool:
+        """Whether the sweep's folder or its cache is gone: a disk was unmounted, or a folder moved. What was written now would lie in a new one."""
+        gone = next((path for path in (self.folder.path / "spec.json", self.cache) if not path.exists()), None)
+        if gone is not None:
+            self.stop("now", f"{gone} is gone; bring it back, then `popcorn sweep resume`")
+        return gone is not None
+
     def look(self) -> None:
         """At the folder and the clock: does anybody want this to stop? And tell what is under way."""
+        if self.lost():
+            return
         asked = self.folder.draining()
         if asked is not None:
             self.stop("now" if asked == "now" else "drain", "the folder says so")
-        free = shutil.disk_usage(self.cache).free if self.cache.exists() else None
-        if free is not None and free < LEAST_FREE_BYTES:
+        free = shutil.disk_usage(self.cache).free
+        if free < LEAST_FREE_BYTES:
             self.stop("drain", f"the disk of {self.cache} has {show_bytes(free)} left; make room, then `popcorn sweep resume`")
         if self._counted is not None and time.monotonic() - self._counted > COUNT_EVERY_S:
             self.count_money()
@@ -147,7 +176,7 @@ class Session:
         if hours is not None and time.monotonic() - self.began > hours * 3600:
             self.stop("drain", f"the {hours:g} hours of this session are over")
         paused = [gate.closed for place in self.places if (gate := getattr(place, "gate", None)) is not None and gate.closed]
-        self.tell("draining" if self.stopping else "paused" if paused else "running", paused=paused)
+        self.tell("draining" if self.stopping else "paused" if paused else "running", paused=paused, resting=self.resting.told())
 
     def tell(self, state: str, **more: Any) -> None:
         """This worker's status file."""
@@ -158,11 +187,6 @@ class Session:
             asked=sum(getattr(place.engine, "asked", 0) for place in self.places),
             remembered=sum(getattr(place.engine, "remembered", 0) for place in self.places), **self.counts, **more,
         )  # fmt: skip
-
-
-def spent_dollars(done: Done, sweep: str) -> float:
-    """What the jobs of a sweep cost, failed attempts with them, as far as prices are known."""
-    return sum(float(line.get("cost_usd") or 0.0) for line in done.lines() if line.get("sweep") == sweep)
 
 
 def work(
@@ -188,7 +212,8 @@ def work(
         for place in places:
             place.engine.close()
         try:
-            session.tell("ended")
+            if folder.path.exists():
+                session.tell("ended")
         except OSError as error:
             print(f"worker {rank}: its end cannot be written ({error.strerror})", file=sys.stderr)
     return session
@@ -206,7 +231,7 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
         asked += 1
         session.stop("drain" if asked == 1 else "now", "a signal")
         if asked == 1:
-            print(ASKED, file=sys.stderr)
+            print(_ASKED, file=sys.stderr)
         if asked > 1:
             working.cancel()
 
@@ -215,11 +240,19 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
     loop.add_signal_handler(signal.SIGUSR2, session.folder.walltime)  # as Slurm tells that its time is nearly over
     watching = asyncio.create_task(_watch(session, working))
     try:
-        for _ in range(ROUNDS):
+        rounds = 0
+        while rounds < ROUNDS:
             missing = make_plan(session.matrix, session.done).missing
             missing = [job for job in missing if not claimed_elsewhere(session, job)]
             if not missing or session.stopping:
                 return
+            if all(session.resting.rests(job.model) for job in missing):
+                left_s = session.resting.left_s({job.model for job in missing})
+                if left_s is None:
+                    return
+                await asyncio.sleep(max(0.1, min(left_s, 5.0)))
+                continue
+            rounds += 1
             start = len(missing) * rank // ranks  # workers begin at different places, so that they seldom meet
             await run_batch(missing[start:] + missing[:start], session)
     except asyncio.CancelledError:

@@ -4,7 +4,7 @@ import struct
 from dataclasses import dataclass
 
 from popcorn.schema.comparison import OutputErrors
-from popcorn.schema.verdict import Outcome, Precision
+from popcorn.schema.verdict import Miss, Outcome, Precision
 
 FLOORS: dict[str, float] = {"float64": 1e-10, "float32": 2e-5, "tf32": 5e-4, "float16": 1e-3, "bfloat16": 8e-3}
 """Smallest error that always passes, in units of max(rms(truth), |truth|), by precision."""
@@ -13,10 +13,12 @@ ILL_CONDITIONED = 0.05
 """A trial whose truth moves by more than this (mean) under rounding of the inputs alone cannot tell right from wrong."""
 BLIND = ("zeros", "ones", "its mean", "its mean row")
 """Trivial answers that look at no input (health.py)."""
-UNWRITTEN = {struct.unpack(kind, bytes([byte]) * size)[0] for byte in (0x7F, 0xC7) for kind, size in (("<e", 2), ("<f", 4), ("<d", 8))} | {
-    struct.unpack("<f", struct.pack("<f", 3e38))[0]
-}
+_POISON = (b"\x7f" * 8, b"\xc7" * 8, 2 * struct.pack("<f", 3e38))
 """What fresh memory holds while a trial runs: on a CPU bytes that glibc writes, on a GPU this number (worker/side.py)."""
+UNWRITTEN = {struct.unpack(kind, fresh[-size:])[0] for fresh in _POISON for kind, size in (("<e", 2), ("<f", 4), ("<d", 8))} | {
+    struct.unpack("<f", b"\0\0" + fresh[-2:])[0] for fresh in _POISON
+}
+"""The same as a number of each element type; the last is bfloat16, the upper half of a float32."""
 TYPICAL_NOISE = 0.02
 """Where the reference's own typical error is above it, most elements hold no figure that could be right."""
 FAINT = 0.25
@@ -31,6 +33,7 @@ class Failure:
 
     outcome: Outcome
     reason: str
+    miss: Miss | None = None
 
 
 def bound(errors: OutputErrors, statistic: str, floor: float) -> float:
@@ -50,7 +53,8 @@ def unfit(errors: OutputErrors) -> str | None:
 
 
 def _noise(errors: OutputErrors, statistic: str) -> bool:
-    """Whether the typical (or the faint) element is rounding noise already in the reference or under rounding of its inputs, so that it says nothing of a candidate.
+    """Whether the typical (or the faint) element is noise already in the reference or under rounding of its inputs, so that it says nothing of a
+    candidate.
 
     Gradients of a saturated softmax are like this: nearly all of them cancel to nothing, and each way of computing leaves other dust.
     """
@@ -82,11 +86,28 @@ def judge_values(errors: OutputErrors, floor: float) -> Failure | None:
         if not value <= limit:
             unit = "median" if statistic == "typical" else "rms"
             told = f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max({unit}, |truth|))"
-            return Failure("wrong_values", told + _place(errors))
+            return Failure("wrong_values", told + _place(errors), _miss(errors, value / limit))
     if errors.candidate.faint > FAINT and not _noise(errors, "faint"):
         told = f"{errors.output}: elements under a thousandth of the median are off by {errors.candidate.faint:.0%} of their own median"
-        return Failure("wrong_values", f"{told}; {FAINT:.0%} is allowed where the reference has them right")
+        return Failure(
+            "wrong_values",
+            f"{told}; {FAINT:.0%} is allowed where the reference has them right",
+            _miss(errors, errors.candidate.faint / FAINT),
+        )
     return None
+
+
+def miss_of(trials: list[OutputErrors], floor: float) -> Miss | None:
+    """Of the last output that does not pass."""
+    failures = (judge_values(errors, floor) for errors in reversed(trials))
+    return next((failure.miss for failure in failures if failure is not None), None)
+
+
+def _miss(errors: OutputErrors, times_bound: float) -> Miss | None:
+    at = errors.worst
+    if at is None:
+        return None
+    return Miss(off_share=float(f"{at.beyond / errors.elements:.2g}"), times_bound=times_bound, unwritten=at.got in UNWRITTEN)
 
 
 def _place(errors: OutputErrors) -> str:

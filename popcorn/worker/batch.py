@@ -16,7 +16,7 @@ from popcorn.worker.disputed import settle_dispute
 from popcorn.worker.judging import OUT_OF_FORM, hold_results
 from popcorn.worker.presence import Absent, fetch
 from popcorn.worker.presence import asked as asked_of
-from popcorn.worker.session import Refused
+from popcorn.worker.refused import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ _EMPTY = 3
 """Batches without calls, of which the quickest is what one costs beside its calls; where nothing is handed over one takes 2 ms."""
 _LEAST_OF = 3
 """Batches of the candidate, of which the quickest is held against its claims in all launches, where these may fall short."""
-_MOST_IN_BATCH = 1000
+_MOST_IN_BATCH = {"cpu": 1000, "cuda": 200}
+"""On a GPU every result of a batch is handed over, which takes longer than a short call: those are for the row to time."""
 _CHAINED = 500
 """Calls of a batch of short ones, in which each answer chooses the next question."""
 _BATCH_S, _OF_CLAIMED_S = 0.02, 0.004
@@ -129,12 +130,13 @@ def _sets(launch: "Launch", chained: bool) -> int:
     """Input sets of about 20 ms of the reference's calls, and of 4 ms of what the candidate claims, as far as memory allows: of three quick calls what
     is asked around them would be a third."""
     each = launch.trials.last["input_bytes"] + 2 * launch.trials.last["output_bytes"] + 1
-    room = MEMORY["cuda" if launch.session.bench.cuda else "cpu"] // 2 // each
+    kind = "cuda" if launch.session.bench.cuda else "cpu"
+    room = MEMORY[kind] // 2 // each
     most = math.ceil(_LONGEST_S / launch.recorded_s(CANDIDATE))  # who is slow says so, and makes fewer
     if chained:
         return max(2, min(_CHAINED, room // WAYS, most)) * WAYS
     wanted = max(_BATCH_S / max(launch.pace.once_s, 1e-6), _OF_CLAIMED_S / launch.recorded_s(CANDIDATE))
-    return max(2, min(_MOST_IN_BATCH, room, most, math.ceil(wanted)))
+    return max(2, min(_MOST_IN_BATCH[kind], room, most, math.ceil(wanted)))
 
 
 def kept_bytes(launch: "Launch") -> int:
@@ -142,7 +144,7 @@ def kept_bytes(launch: "Launch") -> int:
     if not launch.pace.once_s:
         return 0
     calls = max(_BATCH_S / launch.pace.once_s, _OF_CLAIMED_S / WINDOW_S * launch.pace.per_window)
-    return int(min(MEMORY["cpu"] // 4, (1 + min(calls, _MOST_IN_BATCH)) * launch.trials.last["output_bytes"]))
+    return int(min(MEMORY["cpu"] // 4, (1 + min(calls, _MOST_IN_BATCH["cpu"])) * launch.trials.last["output_bytes"]))
 
 
 @dataclass(frozen=True)

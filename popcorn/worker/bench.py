@@ -13,6 +13,7 @@ from popcorn.errors import HarnessFailure
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.triton_cache import private_caches
+from popcorn.worker.energies import Energies
 from popcorn.worker.kept import Kept, most_kept
 from popcorn.worker.lanes import WorkLane
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, Nursery
@@ -52,6 +53,9 @@ class Bench:
         self.spares = Spares(self._make_spare, most_spares(self.machine.memory_bytes)) if self.keeps else None
         most = most_kept(self.machine.memory_bytes) if self.keeps else 0
         self.kept = {role: Kept(min(most, count), self._lives) for role, count in (("oracle", 1), ("reference", most))}
+        self.energies = Energies()
+        self.bubble_s: float | None = None
+        """What events add to a kernel on this GPU, once an oracle has found out."""
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))
         self.device_lane = WorkLane(
             "device", 1, Path(tempfile.gettempdir()) / f"popcorn-{os.getuid()}-{self.machine.device_uuid or 'cpu'}.lock"

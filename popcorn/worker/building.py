@@ -8,8 +8,9 @@ from pathlib import Path
 from popcorn.schema.record import Build, Lane
 from popcorn.schema.verdict import Verdict
 from popcorn.worker.bench import Bench
+from popcorn.worker.refused import Refused
 from popcorn.worker.request import Request
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.session import Session
 from popcorn.worker.writing import candidate_hash
 
 

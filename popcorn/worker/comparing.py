@@ -13,8 +13,9 @@ from popcorn.worker.disputed import lengthen_all
 from popcorn.worker.judging import Trials, judge_held, settle
 from popcorn.worker.launch import Launch, construct_reference, oracle_of
 from popcorn.worker.planning import plan_of
+from popcorn.worker.refused import Refused
 from popcorn.worker.row import check_row
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.session import Session
 from popcorn.worker.taken import (
     BASELINE,
     CANDIDATE,
@@ -58,7 +59,7 @@ def time_compiled(session: Session, trials: Trials) -> Timing:
 def time_controls(session: Session, trials: Trials, plant: float = PLANT) -> Control:
     """The reference against itself and against itself slowed by `plant`, alone: what this machine's clock can tell apart now."""
     turns, taken, _ = _compare(session, trials, [BASELINE, CONTROL, PLANTED], plant)
-    return control_of(turns, taken.steadiness, plant)
+    return control_of(turns, taken.steadiness, taken.planted_factor())
 
 
 def _compare(session: Session, trials: Trials, sides: list[str], plant: float = PLANT) -> tuple[Turns, Taken, Pace]:

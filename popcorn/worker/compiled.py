@@ -7,7 +7,8 @@ from popcorn.schema.record import Build, Record, Subject
 from popcorn.schema.verdict import Verdict
 from popcorn.worker.comparing import time_compiled
 from popcorn.worker.judging import Trials
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session
 from popcorn.worker.taken import speedup_over_compiled
 from popcorn.worker.writing import case_of, make_record
 

@@ -13,12 +13,15 @@ from popcorn.measure.busy import busy_share
 from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_energy
 from popcorn.measure.launches import LONGEST
 from popcorn.measure.roofline import impossible_below, place
-from popcorn.schema.measurement import Counters, Energy, Launches, Measurement, Memory, Roofline, Timing
+from popcorn.measure.stats import compared
+from popcorn.schema.measurement import Counters, Energy, Interval, Launches, Measurement, Memory, Roofline, Timing
+from popcorn.units import show_time
 from popcorn.verify.defences.registry import look
 from popcorn.verify.track import with_track
 from popcorn.worker.judging import OUT_OF_FORM, Trials
 from popcorn.worker.launch import Launch
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 0.8
@@ -41,16 +44,17 @@ class Pair:
 def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
     """Everything beside the time, from one more fresh launch of both sides."""
     session.progress("memory, launches, energy")
-    launch = Launch(session, trials, Taken(), Pace(1, 1, 0.0, False), 20_000, [BASELINE, CANDIDATE], timed=False)
+    launch = Launch(session, trials, Taken(), Pace(1, 1, 0.0), 20_000, [BASELINE, CANDIDATE], timed=False)
     try:
         memory = _memory(_ask_both(session, launch, {"do": "memory"}))
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))
         launches = with_track(_launches(_ask_both(session, launch, {"do": "launches"})), timing.candidate.warm_time_s)
         _require_track(session, launches)
-        energy = _energy(session, launch, timing)
+        energy, busy_s = _energy(session, launch, timing, launches.device_time_s)
     finally:
         launch.close()
-    counters = _counters(session)
+    timing = at_least(timing, busy_s)
+    counters = _counters(session, launches)
     roofline = _roofline(session, timing, counters, launches)
     _refuse_the_impossible(session, timing, roofline)
     return Measurement(timing=timing, memory=memory, launches=launches, energy=energy, counters=counters, roofline=roofline)
@@ -59,7 +63,9 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
 def _require_track(session: Session, launches: Launches) -> None:
     """Raises Refused where the candidate's own code is asked for and a library does the work."""
     if session.request.track == "custom" and launches.track == "any":
-        raise Refused("rejected", f"track custom was asked for, and a library does the work: {launches.track_reason}", "counting")
+        raise Refused(
+            "rejected", f"track custom was asked for, and a library does the work: {launches.track_reason}", "counting", rule="track"
+        )
 
 
 def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline) -> None:
@@ -139,30 +145,64 @@ def _plausible(launches: Launches) -> bool:
     )
 
 
-def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
+def at_least(timing: Timing, busy_s: float | None) -> Timing:
+    """A timing whose candidate takes no less than the driver's account says, where there is one that nobody could be accused by."""
+    if busy_s is None:
+        return timing
+    mine, control, factor = timing.candidate, timing.control, busy_s / timing.candidate.time_s
+    longer = {name: getattr(mine, name) * factor for name in ("time_s", "low_s", "high_s", "p10_s", "p90_s", "mean_s")}
+    speedup = _divided(timing.speedup, factor)
+    compiled = _divided(timing.speedup_compiled, factor) if timing.speedup_compiled else None
+    why = f"the driver counts {show_time(busy_s)} of the device a call, beside others, where {show_time(mine.time_s)} were claimed, and that counts"
+    told = {
+        "candidate": mine.model_copy(update=longer), "speedup": speedup, "speedup_compiled": compiled,
+        "comparison": compared(speedup, control.noise or 0.0),
+        "control": control.model_copy(update={"fit": False, "reason": "; ".join(filter(None, [why, control.reason]))}),
+    }  # fmt: skip
+    return timing.model_copy(update=told)
+
+
+def _divided(ratio: Interval, by: float) -> Interval:
+    return Interval(value=ratio.value / by, low=ratio.low / by, high=ratio.high / by)
+
+
+def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float | None) -> tuple[Energy, float | None]:
+    """Energy of a call of both sides; and the device's time a call by the driver's account, where that is longer than was claimed and accuses nobody."""
     seconds = {CANDIDATE: _WATCHED_BURST_S if _host_hides(session, timing) else _BURST_S, BASELINE: _BURST_S}
     if not session.request.energy:
         if session.bench.cuda:
-            _burst_of_candidate(
-                session, launch, timing, {"do": "burst", "seconds": seconds[CANDIDATE], "chunk": _chunk(timing.candidate.time_s)}
-            )
-        return Energy(reason="not asked for")
+            message = {"do": "burst", "seconds": seconds[CANDIDATE], "chunk": _chunk(timing.candidate.time_s)}
+            _, busy_s = _burst_of_candidate(session, launch, timing, message, kernels_s)
+            return Energy(reason="not asked for"), busy_s
+        return Energy(reason="not asked for"), None
     meter = find_meter(session.bench.machine)
     if isinstance(meter, NoMeter):
-        return Energy(reason=meter.reason)
+        return Energy(reason=meter.reason), None
     readings: dict[str, EnergyReading] = {}
+    busy: list[float | None] = [None]
+    same = (session.same, session.request.precision, session.gradient)
+    known = session.bench.energies.find(same)
     for side in (CANDIDATE, BASELINE):
+        if side == BASELINE and known is not None:
+            readings[side] = known
+            continue
         once_s = (timing.candidate if side == CANDIDATE else timing.baseline).time_s
 
         def begin(seconds: float, side: str = side, once_s: float = once_s) -> Future[int]:
             message = {"do": "burst", "seconds": seconds, "chunk": _chunk(once_s)}
             if side == BASELINE:
                 return session.between.run(lambda: int(session.ask(launch.children[side], message)["calls"]))
-            return session.between.run(lambda: _burst_of_candidate(session, launch, timing, message))
 
-        readings[side] = measure_energy(begin, meter, seconds=seconds[side], before=readings.get(CANDIDATE))
+            def burst() -> int:
+                calls, busy[0] = _burst_of_candidate(session, launch, timing, message, kernels_s)
+                return calls
+
+            return session.between.run(burst)
+
+        readings[side] = measure_energy(begin, meter, seconds=seconds[side], before=readings.get(CANDIDATE, known))
+    session.bench.energies.keep(same, readings[BASELINE])
     mine, theirs = readings[CANDIDATE], readings[BASELINE]
-    return Energy(
+    energy = Energy(
         energy_j=mine.energy_j,
         low_j=mine.low_j,
         high_j=mine.high_j,
@@ -174,6 +214,7 @@ def _energy(session: Session, launch: Launch, timing: Timing) -> Energy:
         source=mine.source,
         reason=mine.reason or (f"of the reference: {theirs.reason}" if theirs.energy_j is None and theirs.reason else None),
     )
+    return energy, busy[0]
 
 
 def _host_hides(session: Session, timing: Timing) -> bool:
@@ -186,8 +227,11 @@ def _chunk(once_s: float) -> int:
     return max(1, int(0.02 / once_s))
 
 
-def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any]) -> int:
-    """Calls made, which its own times must allow; on a GPU the driver says how long the device was busy with them."""
+def _burst_of_candidate(
+    session: Session, launch: Launch, timing: Timing, message: dict[str, Any], kernels_s: float | None
+) -> tuple[int, float | None]:
+    """Calls made, which its own times must allow; on a GPU the driver says how long the device was busy with them. Where somebody else's work was seen on
+    the device the account tells of that, too, and accuses nobody: then what it says of a call, where that is more than was claimed."""
     uuid, seconds = session.bench.machine.device_uuid, message["seconds"]
     began_s, start_s = time.monotonic(), time.time()
     calls = session.ask_candidate(launch.children[CANDIDATE], message, "counting", seconds + session.request.timeout_s).get("calls")
@@ -195,14 +239,18 @@ def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, messag
     once_s = max(mine.low_s, mine.host_time_s or 0.0) if session.bench.cuda else mine.low_s
     session.check("counting", "clock", calls, seconds, once_s, message["chunk"], find="find_in_burst")
     assert isinstance(calls, int)
-    # where somebody else's work was seen on the device (the run is not fit then), the account tells of that work too
-    if _host_hides(session, timing) and timing.control is not None and timing.control.fit is not False:
-        share = busy_share(uuid, start_s, start_s + wall_s)
-        session.check("counting", "clock", share, wall_s, calls, mine.time_s, find="find_busy")
-    return calls
+    if not _host_hides(session, timing) or timing.control is None:
+        return calls, None
+    share = busy_share(uuid, start_s, start_s + wall_s)
+    facts = (share, wall_s, calls, mine.time_s, kernels_s)
+    if timing.control.fit is not False:
+        session.check("counting", "clock", *facts, find="find_busy")
+    elif share is not None and look("clock", *facts, find="find_busy") is not None:
+        return calls, share * wall_s / calls
+    return calls, None
 
 
-def _counters(session: Session) -> Counters:
+def _counters(session: Session, launches: Launches) -> Counters:
     """Nsight Compute around a process of its own, that runs the candidate once on inputs of the parent's choosing."""
     if not session.bench.cuda:
         return Counters(reason="hardware counters are read on NVIDIA GPUs only")
@@ -210,7 +258,10 @@ def _counters(session: Session) -> Counters:
         return Counters(reason="not asked for (--no-counters)")
     session.progress("hardware counters")
     assert session.profile is not None
-    return session.profile.collect()
+    counters = session.profile.collect()
+    if counters.kernels and launches.kernels and len(counters.kernels) < launches.kernels:
+        return counters.model_copy(update={"of_kernels": launches.kernels})
+    return counters
 
 
 def _roofline(session: Session, timing: Timing, counters: Counters, launches: Launches) -> Roofline:

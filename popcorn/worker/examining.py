@@ -79,9 +79,9 @@ class _Known:
         if not any(isinstance(leaf, torch.Tensor) for _, leaf in self.reference):
             self.unfit = "the reference returns no tensor; let forward return its result"
         if not self.unfit:
-            self.unfit = oracle._settle(question, self.inputs, self.init_args, [], self.flags, self.reference, False)
-        assert oracle.current is not None or self.unfit
-        self.truth = oracle.current.truth if oracle.current is not None else []
+            self.unfit = oracle.truths.settle(question, self.inputs, self.init_args, [], self.flags, self.reference, False)
+        assert oracle.truths.current is not None or self.unfit
+        self.truth = oracle.truths.current.truth if oracle.truths.current is not None else []
 
     def answer(self, model: Any, inputs: list[Any]) -> list[tuple[str, Any]]:
         answer = self.oracle._answer(model, inputs, [], self.flags, self.question, self.oracle.precision)

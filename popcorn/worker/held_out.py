@@ -45,4 +45,4 @@ def draw_dims(session: "Session", index: int) -> dict[str, int]:
 def hidden(text: str, dims: dict[str, int], nominal: dict[str, int]) -> str:
     """The text without any number that is a drawn size of this trial and no nominal one."""
     secret = {str(size) for size in dims.values()} - {str(size) for size in nominal.values()}
-    return re.sub(r"\d+", lambda found: "?" if found[0] in secret else found[0], text)
+    return re.sub(r"\d+(?:,\d{3})*", lambda found: "?" if found[0].replace(",", "") in secret else found[0], text)

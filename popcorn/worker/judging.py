@@ -6,9 +6,10 @@ from typing import Any
 from popcorn.schema.comparison import OutputErrors
 from popcorn.schema.verdict import Outcome, Verdict, Violation
 from popcorn.verify.defences.flags import remarks
-from popcorn.verify.judge import BLIND, FLOORS, unfit, worst
+from popcorn.verify.judge import BLIND, FLOORS, miss_of, unfit, worst
 from popcorn.worker.held_out import draw_dims, hidden
-from popcorn.worker.session import Refused, Session, Stage
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session, Stage
 from popcorn.worker.taken import GPU_LAUNCHES, HELD_BYTES, Taken
 
 _PLAN = ("normal", "normal", "uniform", "structured", "large", "small", "one_hot", "equal_rows")
@@ -45,9 +46,11 @@ class Trials:
 def open_oracle(session: Session) -> None:
     """Start the oracle and let it read the problem."""
     for kept in session.bench.kept.values():
-        for other in kept.begin(session._same):
+        for other in kept.begin(session.same):
             session.between.part(lambda other=other: session.bench.end_trusted(other))  # type: ignore[misc]
     session.oracle, _ = session.start_trusted("oracle")
+    if session.bench.cuda and session.bench.bubble_s is None:
+        session.bench.bubble_s = float(session.ask(session.oracle, {"do": "bubble"})["bubble_s"])
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
     session.opened = session.ask(
         session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}
@@ -92,7 +95,10 @@ def judge_candidate(session: Session) -> tuple[Verdict, Trials]:
             _one_trial(session, trials, question, index == 0, where, _coming(session, trials, plan, index))
         except Refused as refused:
             refused = refused.told_as(lambda text, dims=dims: hidden(text, dims, opened["nominal"]))  # type: ignore[misc]
-            return _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations()), trials
+            verdict = _verdict(trials, refused.outcome, refused.reason, refused.stage, session, refused.violations())
+            return verdict.model_copy(
+                update={"miss": miss_of(trials.errors, trials.floor) if refused.outcome == "wrong_values" else None}
+            ), trials
         if index + 1 == len(plan) < _MOST_TRIALS and trials.judged < MIN_TRIALS:
             plan.append(("normal", "contiguous", opened["jitters"]))  # in place of one that decided nothing
     session.passed.update(dict.fromkeys(("fresh_inputs", "fresh_weights", "value_kinds")))

@@ -30,7 +30,7 @@ from popcorn.worker.taken import (
 )  # fmt: skip
 
 WARM_S = {"cpu": 0.02, "cuda": 0.2}
-LOOK_S = 0.03
+LOOK_S, _HOST_LOOK_S = 0.03, 0.005
 _WARM_LOOKS = 8
 _MUCH = 0.2
 """Share of a GPU's memory from which on a launch waits for the last one's to be given back before it takes its own."""
@@ -48,7 +48,7 @@ class Launch:
 
     def __init__(self, session: Session, trials: Trials, taken: Taken, pace: Pace | None, index: int, sides: list[str], timed: bool = True):
         self.session, self.trials, self.taken, self.index = session, trials, taken, index
-        self.pace = pace or Pace(1, 1, 0.0, False)
+        self.pace = pace or Pace(1, 1, 0.0)
         self.children: dict[str, Child] = {}
         self.block = 0
         self.questions: list[dict[str, Any]] = []
@@ -57,6 +57,10 @@ class Launch:
         self.recorded: dict[str, list[list[float]]] = {}
         """The very lists that `time_block` returned."""
         self.settled_s = 0.0
+        self.claimed: dict[str, list[float]] = {}
+        """Cold times of blocks that were asked for again, by side."""
+        self.host_s: dict[str, float] = {}
+        """Seconds that issuing a call takes the host, on a GPU, by side and by its own word."""
         self.helped_s = 0.0
         self.faults: dict[str, float] = {}
         """Fresh pages that a call met when the parent timed last, by side."""
@@ -105,9 +109,6 @@ class Launch:
         cuda = self.session.bench.cuda
         cold = warm if cuda else {side: max(warm[side], cold_s) for side, cold_s in self.look_cold(compared).items()}
         self.pace = pace_of(self.session, self.trials, cold, warm)
-        for side, child in self.children.items():
-            if side != PLANTED and self.pace.short:
-                self._ask(side, child, {"do": "short", "short": True})
 
     def _open(self, side: str) -> Child:
         """A fresh process of this side, the candidate's text or the reference loaded."""
@@ -135,7 +136,8 @@ class Launch:
             session.ask_candidate(child, first, "timing", session.request.first_call_s)
         else:
             session.ask(child, first)
-        self._ask(side, child, {"do": "short", "short": self.pace.short})
+        if session.bench.cuda:
+            self._ask(side, child, {"do": "timer", "bubble_s": session.bench.bubble_s})
 
     def _warm(self, side: str, child: Child, first: bool) -> None:
         """On a GPU 200 ms of calls of the side that comes first, which bring the device's clock up (half of it where it was at work a moment ago),
@@ -150,6 +152,14 @@ class Launch:
             if abs(times["time_s"] / before["time_s"] - 1) <= 0.01:
                 break
         self.taken.warm.setdefault(side, []).append(times)
+        if cuda:
+            self.host_s[side] = times["host_mean_s"]
+
+    def look_host(self, side: str) -> None:
+        """Ask once more how long issuing a call takes: an instrument that keeps records makes it longer, from its first use on."""
+        self.host_s[side] = _warm_times(self.session, self._ask(side, self.children[side], {"do": "warm", "seconds": _HOST_LOOK_S}))[
+            "host_mean_s"
+        ]
 
     def look_cold(self, sides: list[str]) -> dict[str, float]:
         """Seconds of one cold call of each of these, the shorter of two: windows are sized by it, nothing else."""
@@ -209,7 +219,8 @@ class Launch:
         message = {"do": "block", "evicted": evicted, "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
             # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared
-            message["planted_s"] = (self.taken.plant - 1) * float(np.median(self.cold.get(BASELINE) or self.settled_s))
+            once_s = float(np.median(self.cold.get(BASELINE) or self.settled_s))
+            message["planted_s"] = self.taken.plant_in(once_s, self.session.bench.cuda)
         census = self.census()
         began = time.monotonic()
         reply = self._ask(side, child, message)
@@ -268,7 +279,14 @@ class Launch:
         """One more block of what was prepared, by the side's own clock: seconds a call, in the meaning of `recorded_s`. It is not recorded."""
         reply, _ = self._run_block(side)
         cold_s = float(np.median(checked_samples(self.session, reply.get("samples_s"), self.pace.windows)))
-        return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
+        self.claimed.setdefault(side, []).append(cold_s)
+        return max(cold_s, self.host_s[side]) if self.session.bench.cuda else cold_s
+
+    def stands(self, side: str) -> bool:
+        """Whether the device's part of a call is hidden behind the host's, and was the same when it was asked again: a row of such calls is a row of
+        the host's times, which say nothing about the device's."""
+        cold_s = float(np.median(self.cold[side]))
+        return self.host_s.get(side, 0.0) > cold_s and float(np.median(self.claimed[side])) <= SLACK * cold_s
 
     def lengthen(self, side: str, least_s: float, slack: float = SLACK, why: str = "on this busy machine") -> None:
         """The blocks of this launch, as they were recorded, where they are beyond the slack, to a median of at least `least_s`: what nobody confirmed gains nothing."""
@@ -295,7 +313,7 @@ class Launch:
     def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
         cold_s = float(np.median(self.cold[side]))
-        return max(cold_s, self.taken.warm[side][-1]["host_s"]) if self.session.bench.cuda else cold_s
+        return max(cold_s, self.host_s[side]) if self.session.bench.cuda else cold_s
 
     def draw(self, calls: int, *labels: object) -> list[int]:
         """Which of some calls are judged: unknown to the candidate, at least one in ten."""
@@ -328,8 +346,8 @@ def checked_samples(session: Session, samples: Any, most: int) -> list[float]:
 
 
 def _warm_times(session: Session, reply: dict[str, Any]) -> dict[str, float]:
-    names = ("time_s", "host_s")
-    return dict(zip(names, checked_samples(session, [reply.get(name) for name in names], 2), strict=True))
+    names = ("time_s", "host_s", "host_mean_s")
+    return dict(zip(names, checked_samples(session, [reply.get(name) for name in names], 3), strict=True))
 
 
 def oracle_of(session: Session) -> Child:

@@ -17,7 +17,7 @@ _ALIGN = 256
 _DEEPEST = 32
 _MOST_DIMENSIONS = 64
 _MOST_ELEMENTS = 1 << 48
-_MOST_BITS = 1 << 10
+MOST_BITS = 1 << 10
 """Of an integer among results."""
 
 DTYPES: dict[str, torch.dtype] = {
@@ -89,7 +89,7 @@ def pack(tree: Any, buffer: Buffer) -> Any:
     if type(tree) is torch.Tensor or type(tree) is torch.nn.Parameter:
         odd = oddness(tree)
         return {"t": _pack_tensor(bare(tree), buffer)} if odd is None else {"other": odd}
-    if type(tree) is int and tree.bit_length() > _MOST_BITS:
+    if type(tree) is int and tree.bit_length() > MOST_BITS:
         return {"other": f"number of {tree.bit_length()} bits"}  # which would be no JSON: Python writes no more than 4300 digits
     if tree is None or type(tree) in (bool, int, str):
         return {"v": tree}

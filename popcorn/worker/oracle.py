@@ -3,8 +3,6 @@
 No candidate code ever runs here; what a candidate returned arrives as bytes in a buffer that this process owns.
 """
 
-import copy
-import functools
 import gc
 import os
 import time
@@ -15,19 +13,18 @@ from typing import Any
 import torch
 
 from popcorn.errors import PopcornError
-from popcorn.verify.compare import compare, glance, limit_errors, moved
+from popcorn.measure.timing import event_bubble_s
+from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
-from popcorn.verify.inputs import cast, nudge
 from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Leaves, unpacked
 from popcorn.worker.mailbox import Buffer, create, free, pack, size_of, tensors_of
 from popcorn.worker.making import Maker
 from popcorn.worker.stacking import stacked
-from popcorn.worker.subject import TORCH_DTYPES, load_reference, set_precision
+from popcorn.worker.subject import TORCH_DTYPES, set_precision
 from popcorn.worker.trees import (
     dtype_of,
     first_difference,
-    has_nonfinite,
     overlapping,
     plain_sizes,
     shape_of,
@@ -35,11 +32,10 @@ from popcorn.worker.trees import (
     storage_bytes,
     unjudgeable,
 )
-from popcorn.worker.truth import Question, Tried, Truth
+from popcorn.worker.truth import Question, Tried
+from popcorn.worker.truths import Truths
 
 _SLACK = 1 << 20
-_FURTHER = 16  # for integers: two results that lie this many roundings apart are told apart by any honest order of summation
-_EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "tf32": 2.0**-10, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 class Oracle(Maker):
@@ -51,11 +47,8 @@ class Oracle(Maker):
         self.folder = folder
         self.inbox: Buffer | None = None
         self.outbox: Buffer | None = None
-        self.current: Truth | None = None
+        self.truths = Truths(self)
         self._names = 0
-        self._truth_dtype: torch.dtype = torch.float64
-        self._truth_reason: str | None = None
-        self._dtypes: dict[str, torch.dtype] = {}
         self._ahead: Tried | None = None
 
     def do_open(self, message: dict) -> dict:
@@ -126,7 +119,7 @@ class Oracle(Maker):
             made, self._ahead = self._ahead, None
         else:
             made = self._try(question, message["truth"])
-        self.current = made.truth or self.current
+        self.truths.current = made.truth or self.truths.current
         inputs, init_args, model, reference, cotangents = made.inputs, made.init_args, made.model, made.reference, made.cotangents
         state = dict(model.state_dict()) if isinstance(model, torch.nn.Module) else {}
         self.inbox = self._grown(self.inbox, "in", size_of([inputs, cotangents, init_args, state]))
@@ -153,20 +146,20 @@ class Oracle(Maker):
             # an incoming gradient that is handed through takes no memory of its own
             "output_storage_bytes": storage_bytes([(path, leaf) for path, leaf in reference if not overlapping(leaf, cotangents)]),
             "output_bytes": sum(t.numel() * t.element_size() for _, t in reference if isinstance(t, torch.Tensor)),
-            "truth_dtype": str(self._truth_dtype).removeprefix("torch."),
-            "truth_reason": self._truth_reason,
+            "truth_dtype": str(self.truths.dtype).removeprefix("torch."),
+            "truth_reason": self.truths.reason,
         }
 
     def do_trial_ahead(self, message: dict) -> dict:
         """Make a trial that comes next, while the candidate is busy with this one; `trial` then only hands it over. What goes wrong, goes wrong there
         again."""
-        current = self.current
+        current = self.truths.current
         try:
             self._ahead = self._try(Question(**message["question"]), True)
         except Exception:  # one sentence for it is enough, and that is `trial`'s
             self._ahead = None
         finally:
-            self.current = current
+            self.truths.current = current
         return {}
 
     def _try(self, question: Question, truth: bool) -> Tried:
@@ -181,14 +174,14 @@ class Oracle(Maker):
             raise
         except Exception as error:
             raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
-        views, self._dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
+        views, self.truths.dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
         reference_s = time.perf_counter() - started
         tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))
         if tried.unfit is None and not self.gradient and (why := unsteady(self, model, inputs, question, reference)):
             raise Failed("invalid_reference", why)
         if tried.unfit is None and truth:
-            tried.unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
-            tried.truth = self.current
+            tried.unfit = self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
+            tried.truth = self.truths.current
         return tried
 
     def do_contents(self, message: dict) -> dict:
@@ -245,9 +238,9 @@ class Oracle(Maker):
         for question, got in held if message["at"] is None else [held[index] for index in message["at"]]:
             inputs, init_args, reference = self._inputs(question), self.loaded.init_args(question.dims), None
             cotangents, differentiable = self._cotangents_like(inputs, question)
-            if message["conditioning"] or not self._dtypes or self._truth_dtype != torch.float64:
+            if message["conditioning"] or not self.truths.dtypes or self.truths.dtype != torch.float64:
                 reference = self._answer(self._model(question, init_args), inputs, cotangents, differentiable, question, self.precision)
-            unfit = self._settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
+            unfit = self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
             found = {"structure": None, "outputs": []} if unfit else self._judge([got], message["floor"], False, verdict_only=True)
             judged.append({"unfit": unfit, **found})
         return {"judged": judged}
@@ -259,23 +252,23 @@ class Oracle(Maker):
 
     def do_judge(self, message: dict) -> dict:
         """Compare what lies in the outbox with the current truth. Of `blind`, answers that know nothing, those come back that pass, too."""
-        assert self.outbox is not None and self.current is not None
+        assert self.outbox is not None and self.truths.current is not None
         got = [unpacked(tree, self.outbox, private=False) for tree in message["trees"]]
-        blind = known_without_looking(message.get("blind", ()), self.current.truth, self.current.reference, message["floor"])
+        blind = known_without_looking(message.get("blind", ()), self.truths.current.truth, self.truths.current.reference, message["floor"])
         return {**self._judge(got, message["floor"], message.get("figures", True)), "blind": blind}
 
     def _judge(self, arrived: list[Leaves | str], floor: float, figures: bool = True, verdict_only: bool = False) -> dict[str, Any]:
-        assert self.current is not None
+        assert self.truths.current is not None
         got = [one for one in arrived if not isinstance(one, str)]
         for wrong in arrived:
             if isinstance(wrong, str):
                 return {"structure": ["wrong_dtype", wrong], "outputs": []}
-        problem = first_difference(got[0], self.current.reference)
+        problem = first_difference(got[0], self.truths.current.reference)
         if problem is not None:
             return {"structure": list(problem), "outputs": []}
         again = dict(got[1]) if len(got) > 1 and [p for p, _ in got[1]] == [p for p, _ in got[0]] else {}
         outputs = []
-        for (path, mine), (_, truth), (_, reference) in zip(got[0], self.current.truth, self.current.reference, strict=True):
+        for (path, mine), (_, truth), (_, reference) in zip(got[0], self.truths.current.truth, self.truths.current.reference, strict=True):
             if not isinstance(truth, torch.Tensor):
                 continue
             second = again.get(path)
@@ -284,10 +277,12 @@ class Oracle(Maker):
             errors = glance(path, mine, truth, floor) if verdict_only and second is None else None
             errors = errors or (None if figures else limit_errors(path, mine, second, truth, floor))
             if errors is None:
-                if self.current.condition is not None:
-                    self.current.condition()
-                sensitivity, flips = self.current.sensitivity.get(path), self.current.flips.get(path)
-                errors = compare(path, mine, second, truth, reference if self.current.known else None, sensitivity, floor, flips, figures)
+                if self.truths.current.condition is not None:
+                    self.truths.current.condition()
+                sensitivity, flips = self.truths.current.sensitivity.get(path), self.truths.current.flips.get(path)
+                errors = compare(
+                    path, mine, second, truth, reference if self.truths.current.known else None, sensitivity, floor, flips, figures
+                )
             outputs.append(errors.model_dump())
         return {"structure": None, "outputs": outputs}
 
@@ -303,6 +298,10 @@ class Oracle(Maker):
         self.inbox.flat[: self.inbox.used].cpu().numpy().tofile(message["path"])
         return {"bytes": self.inbox.used}
 
+    def do_bubble(self, message: dict) -> dict:
+        """What events add to a kernel on this GPU."""
+        return {"bubble_s": event_bubble_s()}
+
     def do_ceilings(self, message: dict) -> dict:
         """Bandwidth and flop rates measured on this device, a CPU's with all of its cores."""
         from popcorn.devices.ceilings import measure_ceilings
@@ -313,83 +312,6 @@ class Oracle(Maker):
             return {"ceilings": measure_ceilings(str(self.device), message["seconds"]).model_dump()}
         finally:
             torch.set_num_threads(threads)
-
-    def _settle(
-        self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool],
-        reference: list[tuple[str, Any]] | None, conditioning: bool,
-    ) -> str | None:  # fmt: skip
-        """Compute the truth (and how far rounding alone moves it) and keep it; the reason when it cannot decide anything.
-
-        Without a reference the truth in the reference's element types stands in for its form.
-        """
-        wide = self._truth(question, inputs, init_args, cotangents, differentiable) or reference
-        if wide is None:
-            return "the reference runs in no wider type"
-        if has_nonfinite(wide):
-            return "the truth is NaN or infinite"
-        wide = [(path, steps(leaf)) for path, leaf in wide]
-        # of a form nothing but the form is looked at
-        form = [
-            (path, torch.empty_like(leaf, dtype=self._dtypes.get(path, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf)
-            for path, leaf in wide
-        ]
-        self.current = Truth(wide, reference or form, known=reference is not None)
-        if conditioning and self._truth_dtype == torch.float64:
-            self.current.condition = functools.partial(
-                self._condition, self.current, question, init_args, inputs, cotangents, differentiable
-            )
-        return None
-
-    def _condition(self, current: Truth, *asked: Any) -> None:
-        """How far rounding of the inputs alone moves the truth, once."""
-        current.condition = None
-        shifted = self._nudged(1, *asked)
-        for path, truth in current.truth:
-            if isinstance(truth, torch.Tensor) and truth.is_floating_point() and truth.numel():
-                current.sensitivity[path] = moved(truth, shifted[path])
-        exact = [(path, t) for path, t in current.truth if isinstance(t, torch.Tensor) and not t.is_floating_point() and not t.is_complex()]
-        for way in (_FURTHER, -_FURTHER) if exact else ():
-            shifted = self._nudged(way, *asked)
-            for path, truth in exact:
-                flipped = shifted[path] != truth
-                current.flips[path] = current.flips[path] | flipped if path in current.flips else flipped
-
-    def _truth(
-        self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool]
-    ) -> list[tuple[str, Any]] | None:
-        """The reference in float64; in float32, and said so, when it insists on that somewhere inside; None when it runs in neither."""
-        for dtype in (torch.float64, torch.float32):
-            if dtype == torch.float64 and self._truth_dtype != torch.float64:
-                continue
-            try:
-                return self._wide(question, init_args, inputs, cotangents, differentiable, dtype)
-            except torch.OutOfMemoryError:
-                raise
-            except Exception as error:
-                self._truth_dtype = torch.float32
-                self._truth_reason = f"the reference does not run in {dtype}: {type(error).__name__}: {error}"[:300]
-        return None
-
-    def _nudged(
-        self, way: int, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool]
-    ) -> dict[str, Any]:
-        """The truth of inputs that differ by `way` times their rounding, in a direction that the seed alone decides."""
-        generator = torch.Generator(self.device).manual_seed(question.seed ^ 0x0DD)
-        nudged = nudge(cast(inputs, torch.float64), way * _EPSILON[self.precision], generator)
-        return {path: steps(leaf) for path, leaf in self._wide(question, init_args, nudged, cotangents, differentiable)}
-
-    def _wide(
-        self, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool],
-        dtype: torch.dtype = torch.float64,
-    ) -> list[tuple[str, Any]]:  # fmt: skip
-        """The reference in a wider type, with the very weights that the case's precision rounds to."""
-        model = load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
-        model = copy.deepcopy(model).to(dtype) if isinstance(model, torch.nn.Module) else model
-        wide_cotangents, wide = [t.to(dtype) for t in cotangents], cast(inputs, dtype)
-        made = {
-            index for index, (a, b) in enumerate(zip(tensors_of(wide), tensors_of(inputs), strict=True)) if a.data_ptr() != b.data_ptr()
-        }
-        return self._answer(model, wide, wide_cotangents, differentiable, question, str(dtype).removeprefix("torch."), own=made)
 
     def _grown(self, buffer: Buffer | None, name: str, size: int) -> Buffer:
         if buffer is not None and buffer.size >= size:

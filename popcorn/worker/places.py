@@ -7,7 +7,7 @@ import torch
 
 from popcorn.worker.choosing import WAYS, places_of, read_here, way
 from popcorn.worker.failure import Failed
-from popcorn.worker.mailbox import is_sequence
+from popcorn.worker.mailbox import MOST_BITS, is_sequence
 
 _MOST_FORMS = 4096
 """So many calls are in a batch at most: sizes that depend on values (nonzero) differ from call to call."""
@@ -77,7 +77,7 @@ def _skeleton(tree: Any, tensors: list[torch.Tensor], depth: int) -> Any:
         return {"l" if type(tree) is list else "u": [_skeleton(item, tensors, depth + 1) for item in tree]}
     if depth < 32 and type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: _skeleton(item, tensors, depth + 1) for key, item in tree.items()}}
-    if tree is None or type(tree) in (bool, str) or (type(tree) is int and tree.bit_length() < 1024):
+    if tree is None or type(tree) in (bool, str) or (type(tree) is int and tree.bit_length() <= MOST_BITS):
         return {"v": tree}
     name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
     return {"alien" if isinstance(tree, torch.Tensor) else "other": name}

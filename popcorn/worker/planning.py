@@ -2,7 +2,7 @@
 
 import math
 
-from popcorn.measure.timing import SHORT_S, WINDOW_S
+from popcorn.measure.timing import WINDOW_S
 from popcorn.measure.turns import Plan
 from popcorn.worker.judging import Trials
 from popcorn.worker.session import Session
@@ -33,7 +33,7 @@ def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict
         windows -= 1
     while per_window > 1 and per_window * slow > _LONGEST_BLOCK_S:
         per_window //= 2
-    return Pace(per_window, windows, warm[BASELINE], cuda and min(warm.values()) < SHORT_S, max(warm.values()))
+    return Pace(per_window, windows, warm[BASELINE], max(warm.values()))
 
 
 def plan_of(session: Session, pace: Pace, sides: int) -> Plan:

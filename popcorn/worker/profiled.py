@@ -51,7 +51,7 @@ class Profile:
         session.ask(session.oracle, {"do": "save_inbox", "path": str(self.folder / "inbox.bin")})
         suffix = ".py" if session.built.path is None else Path(session.request.name).suffix
         candidate = self.folder / f"candidate{suffix}"
-        candidate.write_text(session.request.source)
+        candidate.write_text(session.request.source, encoding="utf-8")
         job = {
             "candidate": str(candidate), "language": session.request.language, "library": str(session.built.path) if session.built.path else None,
             "builds": str(session.bench.builds.folder), "precision": session.request.precision, "gradient": session.gradient,

@@ -12,7 +12,8 @@ from popcorn.schema.verdict import Precision, Verdict
 from popcorn.toolchain.languages import is_python
 from popcorn.worker.rank_groups import Launched, Setting
 from popcorn.worker.ranks import Rounds, compare_ranks, slowest, spread, why_not
-from popcorn.worker.session import Refused, Session
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session
 
 ROUNDS = 3
 """Rounds of reference, candidate, reference; two where the budget is under a second."""

@@ -27,6 +27,9 @@ def check_row(launch: "Launch") -> None:
     """
     oracle = launch.session.oracle
     assert oracle is not None
+    if launch.session.bench.cuda:
+        for side in (CANDIDATE, BASELINE):
+            launch.look_host(side)
     claimed_s = launch.recorded_s(CANDIDATE)
     room = {"do": "room", "bytes": 2 * launch.trials.last["output_bytes"] + 4096}
     outbox = launch.session.ask(oracle, room)

@@ -12,7 +12,7 @@ from typing import Any
 from popcorn.errors import BadCandidate, HarnessFailure
 from popcorn.ops.compiled import NAME as INDUCTOR
 from popcorn.schema.record import Build
-from popcorn.schema.verdict import Outcome, Verdict, Violation
+from popcorn.schema.verdict import Outcome
 from popcorn.suites.jitter import Size
 from popcorn.suites.problems import facts
 from popcorn.toolchain.build import build
@@ -26,6 +26,7 @@ from popcorn.worker.gate import refused, refused_build
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
 from popcorn.worker.profiled import Profile
 from popcorn.worker.ranks import world_of
+from popcorn.worker.refused import Refused
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit, derive, draw_secret
 from popcorn.worker.tidying import remove_tree
@@ -35,30 +36,6 @@ _MAY_BUILD = ("construct", "run", "first")
 """Commands beside the import in which a candidate may ask for a build: some build in their constructor or at their first call. Nothing of it is timed."""
 _MOST_BUILDS = 1000
 """Builds of one candidate that a record tells of."""
-
-
-class Refused(Exception):
-    """The evaluation ends here with this outcome. Everything a candidate can do wrong arrives as one of these."""
-
-    def __init__(self, outcome: Outcome, reason: str, stage: Any, defence: str | None = None):
-        self.outcome: Outcome = outcome
-        self.evidence = reason
-        self.reason = f"{defence}: {reason}" if outcome == "cheated" else reason
-        self.stage = stage
-        self.defence = defence
-        super().__init__(self.reason)
-
-    def told_as(self, telling: Callable[[str], str]) -> "Refused":
-        """The same with its evidence in other words."""
-        return Refused(self.outcome, telling(self.evidence), self.stage, self.defence)
-
-    def verdict(self) -> Verdict:
-        """As it is recorded when nothing else is known."""
-        return Verdict(outcome=self.outcome, reason=self.reason, stage=self.stage, violations=self.violations())
-
-    def violations(self) -> tuple[Violation, ...]:
-        """The defence that found something, and its evidence; none where a candidate simply failed."""
-        return (Violation(defence=self.defence, evidence=self.evidence[:2000]),) if self.defence else ()
 
 
 class Session:
@@ -95,7 +72,7 @@ class Session:
         self.opened: dict[str, Any] = {}
         self.between = Between()
         # the whole problem: an op has one hash in all its cases, and another text in each
-        self._same = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
+        self.same = (request.problem.model_dump_json(), self.size, json.dumps(request.scalars, sort_keys=True, default=str))
         self._trusted: dict[Child, str] = {}
         """Roles of those that the next evaluation may use."""
         self._served: set[Child] = set()
@@ -117,7 +94,7 @@ class Session:
             return Build()
         found = refused(request.source, self._is_python()) if request.static_gate else None
         if found is not None:
-            raise Refused("rejected", found, "build")
+            raise Refused("rejected", found, "build", rule="static")
         arch = self.bench.machine.compute_capability
         kind = "cuda" if self.bench.cuda else "cpu"
         self.built = build(request.source, request.language, request.name, self.bench.builds, kind, arch, request.build_timeout_s)
@@ -197,7 +174,7 @@ class Session:
 
     def start_trusted(self, role: str, may_be_kept: bool = True, fresh: bool = False) -> tuple[Child, bool]:
         """A child that no candidate was ever in, and whether it is new."""
-        kept = self.bench.kept[role].take(self._same, self._trusted) if may_be_kept and not fresh else None
+        kept = self.bench.kept[role].take(self.same, self._trusted) if may_be_kept and not fresh else None
         if kept is not None:
             self._trusted[kept] = role
             self._served.add(kept)
@@ -347,7 +324,7 @@ class Session:
     def _keep_or_end(self, child: Child) -> None:
         """A trusted child's way out."""
         try:
-            kept = "ok" in child.ask({"do": "rest"}, 60.0) and self.bench.kept[self._trusted[child]].put(self._same, child)
+            kept = "ok" in child.ask({"do": "rest"}, 60.0) and self.bench.kept[self._trusted[child]].put(self.same, child)
         except Exception:  # whatever ailed it: it goes
             kept = False
         if not kept:

@@ -14,6 +14,8 @@ from popcorn.worker.session import Session
 
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
 PLANT = 1.05
+LEAST_PLANTED_S = 3e-6
+"""A wait on a GPU is a kernel, and one takes a microsecond or two to come after another: a shorter wait would be as long."""
 GPU_LAUNCHES = 3
 """Fresh launches of every side, at the least."""
 CHANCE = 0.002
@@ -35,7 +37,6 @@ class Pace:
     windows: int
     once_s: float
     """One call of the reference."""
-    short: bool
     slow_s: float = 0.0
     """One call of the slower side."""
 
@@ -73,15 +74,27 @@ class Taken:
     doubts: list[str] = field(default_factory=list)
     """Why the parent's clock could not confirm a time without accusing anybody."""
     plant: float = PLANT
+    planted: list[float] = field(default_factory=list)
+    """The slowdown that each block in fact asked for."""
     steadiness: Steadiness = field(default_factory=lambda: Steadiness(None))
+
+    def plant_in(self, once_s: float, cuda: bool) -> float:
+        """Seconds to wait after a call that takes `once_s`, noted as the slowdown that it is."""
+        wait_s = max((self.plant - 1) * once_s, LEAST_PLANTED_S if cuda else 0.0)
+        self.planted.append(1 + wait_s / once_s)
+        return wait_s
+
+    def planted_factor(self) -> float:
+        """The slowdown that was planted, in the median of the blocks."""
+        return float(np.median(self.planted)) if self.planted else self.plant
 
 
 def timing_of(session: Session, turns: Turns, taken: Taken, first_call_s: float | None, pace: Pace, side: str) -> Timing:
     speedup = turns.ratio(BASELINE, side)
-    control = control_of(turns, taken.steadiness)
+    control = control_of(turns, taken.steadiness, taken.planted_factor())
     if taken.doubts:
         control = control.model_copy(update={"fit": False, "reason": "; ".join(filter(None, [control.reason, taken.doubts[0]]))})
-    instrument = "cupti activity" if pace.short else "cuda events" if session.bench.cuda else "perf_counter"
+    instrument = "cuda events" if session.bench.cuda else "perf_counter"
     taken.method = f"{instrument}, {turns.rounds} launches × {taken.blocks} blocks × {pace.windows} window{'' if pace.windows == 1 else 's'} of {pace.per_window}, turns ABBA, cold"
     return Timing(
         candidate=samples_of(turns, side, taken, first_call_s),
@@ -106,11 +119,11 @@ def control_of(turns: Turns, steadiness: Steadiness, plant: float = PLANT) -> Co
         reasons.append(f"the reference against itself gives {aa.value:.4f} [{aa.low:.4f}, {aa.high:.4f}], which excludes 1")
     if planted.low <= 1 + noise:
         reasons.append(
-            f"a planted {plant}× slowdown was not found: measured as {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}], which does not exclude none"
+            f"a planted {plant:.3g}× slowdown was not found: measured as {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}], which does not exclude none"
         )
     elif planted.low > 1 + 2 * (plant - 1) or planted.high < 1 + (plant - 1) / 2:
-        reasons.append(f"a planted {plant}× slowdown was found as another: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
-    return Control(aa=aa, planted=planted, noise=noise, fit=not reasons, reason="; ".join(reasons) or None)
+        reasons.append(f"a planted {plant:.3g}× slowdown was found as another: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")
+    return Control(aa=aa, planted=planted, plant=plant, noise=noise, fit=not reasons, reason="; ".join(reasons) or None)
 
 
 def samples_of(turns: Turns, side: str, taken: Taken, first_call_s: float | None) -> Samples:

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import re
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +43,22 @@ def finish(session: Session, verdict: Verdict, build: Build, measurement: Measur
         reference=request.problem.source,
     )
     kind: Literal["evaluation", "op"] = "evaluation" if request.implementation is None else "op"
+    if not request.name.endswith(".py"):
+        verdict, build = in_its_file(verdict, build, Path(request.name).name)
     return make_record(session, kind, subject, verdict, build, measurement, lanes, wall_s)
+
+
+def in_its_file(verdict: Verdict, build: Build, name: str) -> tuple[Verdict, Build]:
+    """The same where messages name the candidate's file: a native text is built as kernel.c, .cpp or .cu, and its writer knows it by another name."""
+
+    def told(text: str | None) -> str | None:
+        return text and re.sub(r"\bkernel\.(?:c|cpp|cu)(?=[:(]|$)", lambda _: name, text)
+
+    diagnostics = tuple(one.model_copy(update={"file": told(one.file)}) for one in build.diagnostics)
+    return (
+        verdict.model_copy(update={"reason": told(verdict.reason)}),
+        build.model_copy(update={"reason": told(build.reason), "diagnostics": diagnostics}),
+    )
 
 
 def make_record(

@@ -74,11 +74,21 @@ def _import_heavy_modules(evictor_bytes: int) -> None:
     from popcorn.measure.timing import share_evictor
 
     share_evictor(evictor_bytes)
-    with contextlib.suppress(ImportError):
-        import triton  # noqa: F401
+    _learn_triton(cuda=not evictor_bytes)
     # frozen objects stay on shared pages: no garbage collection in a child touches (and so copies) them
     gc.collect()
     gc.freeze()
+
+
+def _learn_triton(cuda: bool) -> None:
+    """Triton where it is installed; on a GPU also what every process finds out at its first launch, half a second of it: a hash of Triton's own files,
+    and what its launcher imports."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("triton")
+    if cuda:
+        with contextlib.suppress(Exception):  # other versions keep these elsewhere, or not at all: a child finds out itself
+            importlib.import_module("triton.experimental.gluon.nvidia.hopper")
+            importlib.import_module("triton.runtime.cache").triton_key()  # kept by Triton
 
 
 def _learn_compiling() -> None:

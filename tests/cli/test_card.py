@@ -10,14 +10,11 @@ from rich.console import Console
 
 from popcorn.cli.card import card, print_card, short_card
 from popcorn.cli.facts_of import speed_of_light
-from popcorn.cli.outcomes import NEXT_STEPS, UNWRITTEN, WORDS, heading, next_step
-from popcorn.schema.comparison import Errors, OutputErrors, Worst
+from popcorn.cli.outcomes import NEXT_STEPS, OF_RULES, WORDS, heading, next_step
 from popcorn.schema.measurement import Control, Energy, Interval, Launches, Measurement, Memory, Roofline
 from popcorn.schema.record import Build, Subject
-from popcorn.schema.verdict import OUTCOMES, Diagnostic, Verdict, Violation
+from popcorn.schema.verdict import OUTCOMES, Miss, Verdict, Violation
 from popcorn.units import show_bytes, show_energy, show_percent, show_ratio, show_time
-from popcorn.verify.judge import UNWRITTEN as UNWRITTEN_VALUES
-from popcorn.verify.judge import judge
 from tests.made_records import make_record, make_timing, records, with_diagnostics
 
 HOSTILE = "[red]x[/red] \x1b[31m \x1b]8;;http://x\x07 \r\n\u202e \u05d0 [/] [link=file:///etc]"
@@ -41,7 +38,7 @@ def test_every_outcome_has_a_card_that_fits(outcome, width):
     assert text.startswith(WORDS[outcome])
     assert "popcorn rerun " + make_record(outcome).id in " ".join(text.split())
     if outcome != "correct":
-        assert next_step(outcome, "original/L1/36").split(";")[0][:40] in " ".join(text.split())
+        assert next_step(make_record(outcome).verdict, "original/L1/36").split(";")[0][:40] in " ".join(text.split())
         assert "speedup" not in text and "energy" not in text
 
 
@@ -153,42 +150,31 @@ def test_any_record_has_a_card_that_fits_and_hides_nothing(record):
 
 
 @pytest.mark.parametrize(
-    ("told", "step"),
+    ("miss", "step"),
     [
-        ("largest error 3.4e+38 exceeds 2e-05 (relative to max(rms, |truth|)); at [3] it is 3e+38 instead of 0.5 (as if nothing had been written there); 9 of 10 elements are off", "write every element"),
-        ("largest error 1.2 exceeds 2e-05 (relative to max(rms, |truth|)); at [1023, 2047] it is 1 instead of 0; 1 of 2,097,152 elements is off", "few elements are off"),
-        ("mean error 6e-05 exceeds 2e-05 (relative to max(rms, |truth|)); at [3] it is 1.0001 instead of 1; 9,000 of 10,000 elements are off", "precision"),
-        ("largest error 1.2 exceeds 2e-05 (relative to max(rms, |truth|)); at [3] it is 1 instead of 2; 9,000 of 10,000 elements are off", "a term, an axis"),
-        ("3 of 10 elements differ; integers must be equal", "small inputs"),
+        (Miss(off_share=0.9, times_bound=1e43, unwritten=True), "write every element"),
+        (Miss(off_share=4.8e-7, times_bound=6e4), "few elements are off"),
+        (Miss(off_share=0.9, times_bound=3.0), "precision"),
+        (Miss(off_share=0.9, times_bound=6e4), "a term, an axis"),
+        (None, "small inputs"),
     ],
-)  # fmt: skip
-def test_the_next_step_for_wrong_values_follows_what_is_wrong_with_them(told, step):
-    assert step in next_step("wrong_values", "original/L1/19", (), f"trial 0 (usual values): out: {told}")
-
-
-def test_the_reasons_that_next_steps_look_for_are_those_that_the_judge_gives():
-    seen = OutputErrors(
-        output="out", elements=1000, exact=False, candidate=Errors(largest=1, p999=1, mean=1), worst=Worst(index=(3,), got=2.0, wanted=1, beyond=1)
-    )  # fmt: skip
-    judged = judge(seen, 2e-5).reason
-    assert UNWRITTEN not in judged and "few elements" in next_step("wrong_values", "p", (), judged)
-    never = judge(seen.model_copy(update={"worst": seen.worst.model_copy(update={"got": next(iter(UNWRITTEN_VALUES))})}), 2e-5).reason
-    assert UNWRITTEN in never
+)
+def test_the_next_step_for_wrong_values_follows_what_is_wrong_with_them(miss, step):
+    assert step in next_step(Verdict(outcome="wrong_values", miss=miss), "original/L1/19")
 
 
 def test_a_heading_never_contradicts_what_was_found():
-    assert "memory of its own" in heading("wrong_values", None, ["aliasing"]) and "library" in heading(
-        "rejected", "track custom was asked for"
-    )
-    assert "before it was built" in heading("rejected", "the static check found a clock", ["static"])
-    assert "--track custom" in next_step("rejected", "p", (), "track custom was asked for, and a library does the work: aten.mm")
+    aliasing = Verdict(outcome="wrong_values", violations=(Violation(defence="aliasing", evidence="x"),))
+    assert "memory of its own" in heading(aliasing) and "tensor of its own" in next_step(aliasing, "p")
+    for rule, (words, step) in OF_RULES.items():
+        ruled = Verdict(outcome="rejected", rule=rule)
+        assert (heading(ruled), next_step(ruled, "p")) == (words, step) and words != heading(Verdict(outcome="rejected"))
 
 
-def test_a_line_is_named_only_where_there_is_one_and_changing_sizes_where_they_change():
-    assert "named above" in next_step("runtime_error", "p", (), "ValueError: no (line 3 of the candidate: x)")
-    assert "named above" not in next_step("runtime_error", "p", (), "ValueError: no (no line of the candidate is in the traceback)")
-    assert "from trial to trial" in next_step("crash", "popcorn/L1/29") and "from trial to trial" not in next_step(
-        "crash", "original/L1/23"
+def test_changing_sizes_are_told_of_where_they_change():
+    crashed = Verdict(outcome="crash")
+    assert "from trial to trial" in next_step(crashed, "popcorn/L1/29") and "from trial to trial" not in next_step(
+        crashed, "original/L1/23"
     )
 
 
@@ -197,14 +183,6 @@ def test_a_speedup_that_is_not_the_quotient_of_the_times_says_why():
     far = timing.model_copy(update={"baseline": timing.baseline.model_copy(update={"time_s": 1.2 * timing.baseline.time_s})})
     shown = [" ".join(show(make_record(measurement=Measurement(timing=one))).split()) for one in (timing, far)]
     assert ["paired by neighbouring turns" in text for text in shown] == [False, True]
-
-
-def test_a_compiler_s_message_names_the_file_that_was_given():
-    diagnostics = (Diagnostic(file="kernel.cu", line=4, severity="error", message="expected a ;"),)
-    record = make_record("compile_error", build=Build(diagnostics=diagnostics))
-    record = record.model_copy(update={"verdict": record.verdict.model_copy(update={"reason": "kernel.cu:4: expected a ;"})})
-    text = show(record)
-    assert "rms_norm.cu:4: expected a ;" in text and "kernel.cu:4" not in text
 
 
 def test_a_share_above_the_ceiling_names_the_remedy():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from popcorn.cli.rerun import request_of
+from popcorn.cli.rerun import read_raw, request_of
 from popcorn.cli.side_by_side import compare, overlap
-from popcorn.errors import BadProblem, BadRecord, UnknownProblem
+from popcorn.errors import BadProblem, BadRecord, MissingFile, UnknownProblem
 from popcorn.schema.case import Case
 from popcorn.schema.machine import Machine
 from popcorn.schema.measurement import Interval
@@ -70,3 +70,20 @@ def test_the_table_sets_both_side_by_side_and_says_what_agrees():
 )
 def test_intervals_overlap_when_they_share_a_value(low, high, said):
     assert overlap(Interval(value=3.1, low=3.0, high=3.2), Interval(value=(low + high) / 2, low=low, high=high)) == said
+
+
+def test_the_raw_json_of_a_page_is_a_record_and_what_is_none_is_named(tmp_path):
+    file = tmp_path / "raw.json"
+    file.write_text(recorded().model_dump_json(indent=1))
+    assert read_raw(file) == recorded()
+    for text, said in (
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ('{"id": "a-run"}', "holds no record"),
+        ('{"subject": 1}', "schema"),
+    ):
+        file.write_text(text)
+        with pytest.raises(BadRecord, match=said):
+            read_raw(file)
+    with pytest.raises(MissingFile, match="is no file"):
+        read_raw(tmp_path / "gone.json")

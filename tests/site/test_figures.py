@@ -1,6 +1,7 @@
 """The ten figures: each from attempts alone, as SVG, PNG and table; one without data says what would fill it."""
 
 import csv
+import dataclasses
 import io
 import json
 
@@ -31,12 +32,26 @@ def test_there_are_ten_in_order_and_each_says_what_fills_it():
 def test_a_figure_is_drawn_without_a_browser_and_has_its_table(figure, attempts):
     rows = figure.rows(attempts)
     assert rows, figure.fills
-    spec = figure.spec(rows)
-    svg, png = to_svg(spec), to_png(spec)
+    paper = figure.paper(rows)
+    svg, png = to_svg(paper), to_png(paper)
+    assert figure.title.split(",")[0] in svg and "title" not in figure.spec(rows), "a file says what it is; on the page the heading does"
     assert svg.startswith("<svg") and svg.count("<path") > 5 and "NaN" not in svg
     assert png.startswith(b"\x89PNG") and len(png) > 3000
     table = list(csv.DictReader(io.StringIO(to_csv(rows))))
     assert len(table) == len(rows) and set(table[0]) == {name for row in rows for name in row}
+
+
+@pytest.mark.parametrize("figure", every_figure(), ids=lambda one: one.name)
+def test_one_kernel_alone_makes_a_figure_whose_axis_it_does_not_fill(figure):
+    one = Attempt("a", "default", "popcorn", 2, "popcorn/L2/1", "correct", speedup=1.02, sol=0.5, energy_ratio=0.9, run="r")
+    tiers = ("single", "default", "search", "comm")
+    alone = [
+        dataclasses.replace(one, tier=tier, run=tier, level=level, problem=f"popcorn/L{level}/1") for tier in tiers for level in (2, 3)
+    ]
+    rows = figure.rows(alone)
+    assert rows and "NaN" not in (svg := to_svg(figure.paper(rows)))
+    if any("speedup" in row or "evolution" in row for row in rows):
+        assert "1×" in svg
 
 
 def test_the_tables_are_what_scoring_says(attempts):

@@ -49,6 +49,14 @@ def test_on_a_telephone_outcome_is_seen_and_speedup_begins_on_the_screen(opened,
     assert outcome["x"] + outcome["width"] <= 390 and speedup["x"] <= 300
 
 
+@pytest.mark.parametrize("name", ["evaluations.html", "runs.html", "problems/original_L1_36-HASH.html"])
+def test_on_a_laptop_a_list_needs_no_scrolling_sideways_whatever_names_it_holds(opened, name):
+    wide = (
+        opened(path_of(name), width=1280).locator(".table .scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
+    )
+    assert wide and max(wide) <= 0
+
+
 def serious_faults(page) -> dict[str, list[str]]:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -97,6 +105,28 @@ def test_figures_on_a_record_page_are_those_of_the_store(opened, site):
         assert facts["SOL"] == show_percent(record.measurement.roofline.sol)
         assert facts["energy of a call"] == show_energy(energy.energy_j)
         assert json.loads((site.folder / path).with_suffix(".json").read_text()) == record.model_dump(mode="json")
+
+
+def test_a_verdict_can_be_argued_with(opened, site):
+    page = opened(record_path(site, "endless.cu"))
+    for figure, marks in (("times", ".mark-symbol path"), ("blocks", ".mark-symbol path"), ("roof", ".mark-line path")):
+        page.wait_for_selector(f"[data-chart={figure}] {marks}", state="attached")
+    (record,) = [one for one in site.store if one.subject.name == "endless.cu"]
+    blocks = sum(
+        len(launch) for side in (record.measurement.timing.candidate, record.measurement.timing.baseline) for launch in side.blocks_s
+    )
+    assert page.locator("[data-chart=blocks] .role-mark.layer_2_marks path").count() == blocks
+    told = page.locator("#result").inner_text()
+    assert record.provenance.seed in told and record.provenance.seed_commitment in told and record.machine.torch in told
+    assert page.locator("#ranks tbody tr").count() == 2
+    assert page.locator("#checked").inner_text().count("float64") >= 1
+    here = page.locator(".jump a").evaluate_all("all => all.map(one => one.getAttribute('href')).filter(one => one.startsWith('#'))")
+    assert here and all(page.locator(one).count() == 1 for one in here)
+
+
+def test_a_failure_says_first_what_was_seen_and_has_no_figure(opened, site):
+    page = opened(record_path(site, "wrong_values.cu"))
+    assert page.locator("#result h3").first.inner_text() == "What was checked" and page.locator("[data-chart]").count() == 0
 
 
 def test_unknown_is_a_dash_with_its_reason(opened, site):
@@ -170,6 +200,27 @@ def test_no_page_is_over_two_megabytes_before_interaction(site):
         if size > LIMIT:
             large.append((page.name, size))
     assert large == []
+
+
+def test_a_page_that_is_not_there_says_so_and_leads_home(opened, site):
+    page = opened("index.html")
+    assert page.goto(f"{site.url}runs/<b>gone.html").status == 404
+    assert "No run <b>gone is in the stores" in page.locator("#why").inner_text()
+    page.watched.errors.clear()  # the browser itself writes that the page is missing
+    page.locator("#home").click()
+    assert page.url == f"{site.url}index.html"
+
+
+def test_the_head_of_the_first_page_shows_what_is_proven_alone(opened, site):
+    page = opened("index.html")
+    rows = page.locator(".proven li")
+    told = [row.inner_text() for row in rows.all()]
+    assert rows.count() == 7 and "instant.cu" in told[0] and "1,000,000×" in told[0]
+    assert not any(name in text for text in told for name in ("condemned.cu", "unfit.cu"))
+    speedups = [float(one.split()[0].rstrip("×").replace(",", "")) for one in page.locator(".proven .figure").all_inner_texts()]
+    assert speedups == sorted(speedups, reverse=True)
+    widths = page.locator(".proven .bar b").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert widths == sorted(widths, reverse=True) and widths[-1] > 0
 
 
 class _Links(HTMLParser):

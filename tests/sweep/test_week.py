@@ -4,13 +4,16 @@ import errno
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from popcorn.cli.main import app
 from popcorn.records.store import Store
 from popcorn.sweep import working
 from popcorn.sweep.done import Done
@@ -19,7 +22,7 @@ from popcorn.sweep.matrix import make_matrix
 from popcorn.sweep.plan import make_plan
 from popcorn.sweep.showing import sweep_facts, sweep_table
 from popcorn.sweep.submitting import prepare, run_here
-from tests.sweep.pretend import open_pretend
+from tests.sweep.pretend import PretendEngine, open_pretend
 
 SMALL = {
     "name": "small", "problems": ["original/L1/36", "original/L1/23"], "models": ["baseline/eager"], "tiers": ["single"], "language": "c",
@@ -98,3 +101,61 @@ def test_money_is_counted_over_sessions_and_status_tells_what_was_spent_and_what
     console.print(sweep_table(told))
     shown = console.export_text()
     assert "spent 1,000 tokens, $5.50" in shown and "about 2 h 0 min and $5.50 left (means of what is done)" in shown
+
+
+def test_a_number_that_is_another_process_s_after_a_reboot_keeps_no_worker_alive(tmp_path):
+    folder = SweepFolder(tmp_path / "sweep")
+    folder.report(0, state="running")
+    status = folder.path / "status" / "0.json"
+    status.write_text(json.dumps({**json.loads(status.read_text()), "born": "1"}))
+    assert [one["state"] for one in folder.workers()] == ["lost"]
+
+
+def test_a_folder_that_vanishes_stops_the_sweep_and_nothing_is_written_in_its_place(cache, tmp_path, monkeypatch):
+    folder, elsewhere = prepare(make_matrix({**SMALL, "repeats": 3}, "small")), tmp_path / "elsewhere"
+    judge = PretendEngine._judge
+
+    def unmounted(self, request):
+        if elsewhere.exists():
+            raise OSError(errno.EIO, "Input/output error")
+        if any(cache.glob("jobs/*")):
+            cache.rename(elsewhere)
+        return judge(self, request)
+
+    monkeypatch.setattr(PretendEngine, "_judge", unmounted)
+    session = run_here(folder, open_pretend)
+    assert session.stopping == "now" and session.counts["failed"] == 0 and elsewhere.exists()
+    assert not (folder.path / "spec.json").exists() and not (cache / "jobs").exists()
+    shutil.rmtree(cache)
+    elsewhere.rename(cache)
+    facts = sweep_facts(folder)
+    assert 0 < facts["done"] < facts["jobs"] and facts["given_up"] == 0
+
+
+def test_a_resume_that_would_pay_twice_asks_first(cache, monkeypatch):
+    matrix = make_matrix(SMALL, "small")
+    folder = prepare(matrix)
+    assert run_here(folder, open_pretend).counts["done"] == 2
+    assert make_plan(make_matrix({**SMALL, "budget_s": 3.0}, "small"), Done(cache)).outdated == 2
+    assert make_plan(make_matrix({**SMALL, "name": "another", "budget_s": 3.0}, "small"), Done(cache)).outdated == 0
+    monkeypatch.setattr("popcorn.sweep.jobs.__version__", "99.0")
+    monkeypatch.setattr("popcorn.sweep.plan.__version__", "99.0")
+    told = CliRunner().invoke(app, ["sweep", "resume", "small"])
+    assert told.exit_code == 69 and "2 of the missing were answered before (by Popcorn" in told.stderr and "--anew" in told.stderr
+    monkeypatch.setattr("popcorn.cli.sweeping.start", lambda *_: None)
+    assert CliRunner().invoke(app, ["sweep", "resume", "small", "--anew"]).exit_code == 0
+    assert CliRunner().invoke(app, ["sweep", "resume", "small"]).exit_code == 0, "that was said"
+
+
+def test_jobs_that_gave_up_say_why(cache):
+    matrix = make_matrix({**SMALL, "retries": {"api_error": 0}}, "small")
+    folder = prepare(matrix)
+    for job in make_plan(matrix, Done(cache)).jobs:
+        Done(cache).add(job.id, "api_error", "small", reason="ConnectionError: 401", tokens=10, cost_usd=None, goes_on=True)
+    facts = sweep_facts(folder)
+    assert facts["failures"] == [{"model": "baseline/eager", "reason": "ConnectionError: 401", "jobs": 2}]
+    assert (facts["tokens"], facts["dollars"], facts["unpriced"]) == (20, 0.0, 2)
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(sweep_table(facts))
+    shown = console.export_text()
+    assert "2 of baseline/eager: ConnectionError: 401" in shown and "2 runs without a price" in shown

@@ -145,6 +145,16 @@ def test_the_drivers_account_of_a_burst_catches_device_time_hidden_behind_the_ho
     assert (clock.find_busy(share, 1.2, calls, claimed_s=6e-6) is not None) == caught
 
 
+@pytest.mark.parametrize(("kernels_s", "caught"), [(15e-6, False), (None, True), (11e-6, True), (1.0, False)])
+def test_kernels_that_overlap_in_a_call_and_not_in_a_burst_accuse_nobody(kernels_s, caught):
+    busy_s, claimed_s = 16.6e-6, 11.1e-6
+    assert (clock.find_busy(busy_s / 80e-6, 1.2, int(1.2 / 80e-6), claimed_s, kernels_s) is not None) == caught
+
+
+def test_a_census_explains_no_more_than_two_kernels_at_once():
+    assert clock.find_busy(1.0, 1.2, 10_000, claimed_s=6e-6, kernels_s=1.0) is not None
+
+
 @pytest.mark.parametrize(("ratio", "caught"), [(0.98, False), (1.15, False), (1.9, True)])
 def test_a_reference_that_is_slow_only_beside_the_candidate_catches_queued_work(ratio, caught):
     assert (idle.find_slowed(ratio) is not None) == caught

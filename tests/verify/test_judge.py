@@ -284,7 +284,7 @@ def test_an_argmax_that_rounding_decides_accuses_nobody_and_any_other_is_exact()
     assert unfit(compare("out", truth, truth, truth, reference, None, FLOOR, torch.ones(64, dtype=torch.bool))) is not None
 
 
-@pytest.mark.parametrize("unwritten", [3.3961513649220713e38, -102287.5546875])
+@pytest.mark.parametrize("unwritten", [3.3961513649220713e38, -102287.5546875, 3.3895313892515355e38, 2.9907629905160607e38])
 def test_the_reason_names_the_element_that_is_furthest_off_and_memory_that_nobody_wrote(unwritten):
     truth = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
     got = truth.float()
@@ -293,6 +293,8 @@ def test_the_reason_names_the_element_that_is_furthest_off_and_memory_that_nobod
     assert failure is not None
     assert "at [2, 1] it is" in failure.reason and "instead of 0.636364" in failure.reason and "1 of 12 elements is off" in failure.reason
     assert "as if nothing had been written there" in failure.reason
+    assert failure.miss is not None and failure.miss.unwritten and failure.miss.off_share == 0.083 and failure.miss.times_bound > 1e5
     got[2, 1], got[0, 0] = 0.7, -2.0
     failure = judge_values(compare("out", got, None, truth, truth.float(), None, FLOOR), FLOOR)
     assert failure is not None and "at [0, 0] it is -2 instead of -1; 2 of 12 elements are off" in failure.reason
+    assert failure.miss is not None and not failure.miss.unwritten

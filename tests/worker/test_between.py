@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from popcorn.worker.between import Between
-from popcorn.worker.session import Refused
+from popcorn.worker.refused import Refused
 from tests.processes import gone
 
 

@@ -1,13 +1,15 @@
 """Counts that a candidate's process reports: taken when they can be counts, refused when they cannot, and never a crash of ours."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popcorn.schema.measurement import Kernel, Launches
-from popcorn.worker.counting import Pair, _launches, _memory
+from popcorn.schema.measurement import Counters, Kernel, KernelCounters, Launches
+from popcorn.worker.counting import Pair, _counters, _launches, _memory, at_least
+from tests.made_records import make_timing
 
 GOOD = {"peak_bytes": 300, "output_bytes": 100, "workspace_bytes": 200, "saved_bytes": None, "reason": None}
 
@@ -71,3 +73,23 @@ ANY = st.recursive(
 def test_whatever_arrives_becomes_something_that_can_be_written(reply):
     for found in (_memory(Pair(reply, GOOD)), _launches(Pair(reply, counted(kernels=6)))):
         assert json.loads(found.model_dump_json()) is not None
+
+
+@pytest.mark.parametrize(("in_call", "of"), [(300, 300), (1, None), (None, None)])
+def test_counters_of_the_first_kernels_alone_say_of_how_many(in_call, of):
+    counters = Counters(kernels=(KernelCounters(name="first", time_s=1e-3),))
+    session = SimpleNamespace(
+        bench=SimpleNamespace(cuda=True), request=SimpleNamespace(counters=True), progress=lambda text: None,
+        profile=SimpleNamespace(collect=lambda: counters),
+    )  # fmt: skip
+    assert _counters(session, Launches(kernels=in_call)).of_kernels == of  # type: ignore[arg-type]
+
+
+def test_what_the_driver_counts_beside_others_accuses_nobody_and_counts_all_the_same():
+    timing = make_timing()
+    assert at_least(timing, None) is timing
+    slow = at_least(timing, 4 * timing.candidate.time_s)
+    assert slow.candidate.time_s == pytest.approx(4 * timing.candidate.time_s)
+    assert slow.speedup.value == pytest.approx(timing.speedup.value / 4) and slow.speedup.low < slow.speedup.value < slow.speedup.high
+    assert slow.speedup_compiled.value == pytest.approx(timing.speedup_compiled.value / 4) and slow.comparison == "slower"
+    assert slow.control.fit is False and "the driver counts" in slow.control.reason

@@ -11,7 +11,7 @@ from popcorn.verify.defences.clock import IN_MOST, short_by
 from popcorn.verify.defences.registry import switched_off
 from popcorn.worker import batch
 from popcorn.worker.disputed import lengthen_all, settle_dispute
-from popcorn.worker.session import Refused
+from popcorn.worker.refused import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, Taken
 
 CALL_S, OVERHEAD_S = 1e-3, 1e-5
@@ -87,6 +87,7 @@ class Asked:
         self.faults: dict[str, float] = {}
         self.least_s: float | None = None
         self.why = ""
+        self.hidden = False
 
     def prepare(self, block: int) -> None:
         self.block = block
@@ -96,6 +97,9 @@ class Asked:
 
     def recorded_s(self, side: str) -> float:
         return self.claim(side)
+
+    def stands(self, side: str) -> bool:
+        return self.hidden
 
     def parent_s(self, side: str) -> float:
         return self.mine_s if side == CANDIDATE else CALL_S
@@ -140,5 +144,19 @@ def test_fresh_pages_beyond_the_references_accuse_nobody_and_their_time_counts()
 def test_fresh_pages_that_the_reference_meets_as_well_are_no_excuse() -> None:
     asked = Asked(CALL_S, 3 * CALL_S, 0.0)
     asked.faults = {CANDIDATE: 1e6, BASELINE: 1e6}
+    with pytest.raises(Refused, match="the candidate's process claims"):
+        asked.settle_twice()
+
+
+def test_a_busy_moment_of_the_hosts_lengthens_no_call_whose_device_time_is_hidden_behind_the_hosts() -> None:
+    asked = Asked(CALL_S, 1.2 * CALL_S, 0.0)
+    asked.hidden = True
+    asked.settle_twice()
+    assert asked.least_s is None
+
+
+def test_being_hidden_behind_the_host_is_no_excuse_for_a_false_clock() -> None:
+    asked = Asked(CALL_S, 3 * CALL_S, 0.0)
+    asked.hidden = True
     with pytest.raises(Refused, match="the candidate's process claims"):
         asked.settle_twice()

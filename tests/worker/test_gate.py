@@ -48,6 +48,6 @@ def test_a_refused_text_is_rejected_before_anything_is_built(tmp_path: Path) -> 
         bad = "import popcorn.errors\n" + HONEST
         request = Request(problem=problem, source=bad, language="torch", name="x.py", device="cpu", timing=False)
         verdict = evaluate(request, bench, Store(tmp_path)).verdict
-        assert (verdict.outcome, verdict.stage) == ("rejected", "build")
+        assert (verdict.outcome, verdict.stage, verdict.rule) == ("rejected", "build", "static")
         assert (verdict.reason or "").startswith("the static check refuses line 1 (popcorn.errors): it imports Popcorn's own modules")
         assert evaluate(request.model_copy(update={"source": HONEST}), bench, Store(tmp_path)).verdict.correct

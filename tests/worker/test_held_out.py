@@ -36,6 +36,7 @@ def test_a_quarter_is_held_out_and_the_rule_needs_no_memory() -> None:
 def test_only_drawn_sizes_are_hidden() -> None:
     text = "trial 3: out has shape (33, 96); expected (35, 96), 3.5e-02"
     assert hidden(text, {"B": 35, "D": 96}, NOMINAL) == "trial 3: out has shape (33, 96); expected (?, 96), 3.5e-02"
+    assert hidden("1 of 8,192 elements, 8,192,000 bytes", {"B": 8192}, NOMINAL) == "1 of ? elements, 8,192,000 bytes"
 
 
 @pytest.fixture(scope="module")

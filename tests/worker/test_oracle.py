@@ -40,7 +40,7 @@ def test_where_the_reference_returns_a_view_of_its_input_a_candidate_may(oracle:
 @pytest.mark.parametrize(("factor", "unequal"), [(3.0, False), (3.3, True)])
 def test_float8_outputs_are_equal_or_wrong(oracle: Oracle, factor: float, unequal: bool) -> None:
     oracle.do_trial({"question": QUESTION, "truth": True})
-    x = dict(oracle.current.truth)["out[0]"].t().float() if oracle.current is not None else torch.empty(0)
+    x = dict(oracle.truths.current.truth)["out[0]"].t().float() if oracle.truths.current is not None else torch.empty(0)
     outbox = oracle.outbox
     assert isinstance(outbox, Buffer)
     outbox.reset()

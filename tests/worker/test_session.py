@@ -60,5 +60,5 @@ def test_two_cases_of_an_op_share_no_process(bench):
     keys = []
     for request in (*asked, asked[0]):
         with Session(bench, request, request.problem.hash, "", lambda _: None) as session:
-            keys.append(session._same)
+            keys.append(session.same)
     assert asked[0].problem.hash == asked[1].problem.hash and keys[0] != keys[1] and keys[0] == keys[2]

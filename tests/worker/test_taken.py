@@ -4,7 +4,7 @@ import pytest
 
 from popcorn.measure.steadiness import Steadiness
 from popcorn.measure.turns import Turns
-from popcorn.worker.taken import BASELINE, CANDIDATE, CONTROL, PLANTED, control_of
+from popcorn.worker.taken import BASELINE, CANDIDATE, CONTROL, LEAST_PLANTED_S, PLANTED, Taken, control_of
 
 
 def taken(aa: float, planted: float, spread: float = 1e-4) -> Turns:
@@ -32,3 +32,16 @@ def test_a_planted_slowdown_that_is_not_found_or_found_as_another_makes_a_run_un
     assert "was not found" in control_of(taken(1.0, 1.0), Steadiness(True)).reason
     assert "found as another" in control_of(taken(1.0, 1.2), Steadiness(True)).reason
     assert control_of(taken(1.0, 1.05), Steadiness(False, ("the GPU throttles",))).reason == "the GPU throttles"
+
+
+def test_on_a_gpu_a_wait_is_never_planted_that_is_shorter_than_the_start_of_a_kernel():
+    long, short, host = Taken(), Taken(), Taken()
+    assert long.plant_in(1e-3, cuda=True) == pytest.approx(5e-5) and long.planted_factor() == pytest.approx(1.05)
+    assert short.plant_in(6e-6, cuda=True) == LEAST_PLANTED_S and short.planted_factor() == pytest.approx(1.5)
+    assert host.plant_in(6e-6, cuda=False) == pytest.approx(3e-7) and host.planted_factor() == pytest.approx(1.05)
+
+
+def test_what_was_planted_is_what_must_be_found_and_what_the_record_says():
+    control = control_of(taken(1.0, 1.45), Steadiness(True), 1.5)
+    assert control.fit and control.plant == 1.5
+    assert "planted 1.5× slowdown was found as another" in control_of(taken(1.0, 1.05), Steadiness(True), 1.5).reason

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt
-from popcorn.site.figures.figure import Figure, Rows, agents
+from popcorn.site.figures.figure import Figure, Rows, agents, one_line, panels, ratios, shares
 
 
 def rows(attempts: Sequence[Attempt]) -> Rows:
@@ -30,13 +30,16 @@ def plot(table: Rows) -> Any:
     """Coloured by level, a panel a variant."""
     import altair as alt
 
-    return alt.Chart(alt.Data(values=table)).mark_circle(size=45, opacity=0.6).encode(
-        alt.X("sol:Q", title="speed of light", scale=alt.Scale(domain=[0, 1])),
-        alt.Y("speedup:Q", title="speedup over eager", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g")),
-        alt.Color("level:N", title="level"),
-        alt.Column("variant:N", title=None),
+    points = alt.Chart().mark_circle(size=55, opacity=0.65).encode(
+        shares("sol", "speed of light"), ratios(alt.Y, "speedup", "speedup over eager", table), alt.Color("level:N", title="level"),
         tooltip=["model:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), alt.Tooltip("sol:Q", format=".3g")],
-    ).properties(width=300, height=260)  # fmt: skip
+    )  # fmt: skip
+    width = panels(len({row["variant"] for row in table}))
+    return (
+        alt.layer(points, one_line(alt.Y), data=alt.Data(values=table))
+        .properties(width=width, height=280)
+        .facet(column=alt.Column("variant:N", title=None), spacing=44)
+    )
 
 
 FIGURE = Figure(

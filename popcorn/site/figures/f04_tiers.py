@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt, standings
-from popcorn.site.figures.figure import Figure, Rows, agents
+from popcorn.site.figures.figure import Figure, Rows, agents, one_line
 
 TIERS = ("single", "default", "all")
 
@@ -38,12 +38,37 @@ def plot(table: Rows) -> Any:
     shared = (
         alt.Chart(source)
         .mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
-        .encode(tier, alt.Color("model:N"), alt.StrokeDash("variant:N"), tooltip=tips)
+        .encode(
+            tier,
+            alt.Color("model:N"),
+            alt.StrokeDash("variant:N", legend=alt.Legend(symbolType="stroke", symbolStrokeColor="#8a857a", symbolStrokeWidth=2)),
+            tooltip=tips,
+        )
     )
-    rate = shared.encode(alt.Y("correct_rate:Q", title="correct", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])))
-    speed = shared.encode(alt.Y("speedup_median:Q", title="median speedup", axis=alt.Axis(format="~g")))
-    panels = [part.properties(width=190, height=150).facet(column=alt.Column("level:N", title=None)) for part in (rate, speed)]
-    return alt.vconcat(*panels)
+    # axes of one extent, so that the panels of both rows stand under each other
+    width = min(300, 880 // len({row["level"] for row in table}))
+    rate = shared.encode(
+        alt.Y(
+            "correct_rate:Q",
+            title="correct, of planned",
+            axis=alt.Axis(format="%", tickCount=5, minExtent=44),
+            scale=alt.Scale(domain=[0, 1]),
+        )
+    )
+    speed = shared.encode(
+        alt.Y(
+            "speedup_median:Q",
+            title="median speedup",
+            axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=5, minExtent=44),
+        )
+    )
+    rows_of = ((rate, alt.Header(labelFontSize=12)), (alt.layer(speed, one_line(alt.Y), data=source), alt.Header(labels=False)))
+    return alt.vconcat(
+        *(
+            part.properties(width=width, height=150).facet(column=alt.Column("level:N", title=None, header=header))
+            for part, header in rows_of
+        )
+    )
 
 
 FIGURE = Figure(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import MODES, Attempt, standings
-from popcorn.site.figures.figure import MODE_COLOURS, Figure, Rows, agents
+from popcorn.site.figures.figure import Figure, Rows, agents, modes, shares
 
 
 def rows(attempts: Sequence[Attempt]) -> Rows:
@@ -22,12 +22,12 @@ def plot(table: Rows) -> Any:
 
     return alt.Chart(alt.Data(values=table)).mark_bar(height={"band": 0.7}).encode(
         alt.Y("model:N", title=None, axis=alt.Axis(labelLimit=220)),
-        alt.X("share:Q", title="share of planned problems", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
-        alt.Color("mode:N", title=None, scale=alt.Scale(domain=list(MODE_COLOURS), range=list(MODE_COLOURS.values()))),
+        shares("share", "share of planned problems"),
+        modes(table),
         alt.Row("tier:N", title=None, sort=["single", "default", "all"]),
         order="order:Q",
         tooltip=["model:N", "tier:N", "mode:N", "problems:Q", alt.Tooltip("share:Q", format=".1%")],
-    ).properties(width=520, height=alt.Step(22)).resolve_scale(y="independent")  # fmt: skip
+    ).properties(width=680, height=alt.Step(24)).resolve_scale(y="independent")  # fmt: skip
 
 
 FIGURE = Figure(

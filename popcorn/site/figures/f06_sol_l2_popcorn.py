@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt
-from popcorn.site.figures.figure import Figure, Rows, agents
+from popcorn.site.figures.figure import Figure, Rows, agents, shares
 
 
 def rows(attempts: Sequence[Attempt]) -> Rows:
@@ -19,7 +19,7 @@ def plot(table: Rows) -> Any:
     """Boxes over the kernels themselves."""
     import altair as alt
 
-    across = alt.X("sol:Q", title="speed of light", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+    across = shares("sol", "speed of light")
     up = alt.Y("tier:N", title=None, sort=["single", "default", "all"])
     source = alt.Data(values=table)
     box = alt.Chart(source).mark_boxplot(size=16, opacity=0.35, outliers=False, color="#8a857a").encode(across, up)
@@ -28,7 +28,7 @@ def plot(table: Rows) -> Any:
         .mark_circle(size=32, opacity=0.7)
         .encode(across, up, alt.Color("model:N"), tooltip=["model:N", "tier:N", "problem:N", alt.Tooltip("sol:Q", format=".1%")])
     )
-    return alt.layer(box, dots).properties(width=520, height=alt.Step(46))
+    return alt.layer(box, dots).properties(width=680, height=alt.Step(58))
 
 
 FIGURE = Figure(

@@ -31,19 +31,20 @@ def plot(table: Rows) -> Any:
     import altair as alt
 
     values = [row[name] for row in table for name in ("evolution", "other")]
-    span = [min(*values, 1.0) * 0.8, max(*values, 1.0) * 1.25]
-    scale = alt.Scale(type="log", domain=span)
+    span = [min(*values, 1.0) * 0.8, max(*values, 2.0) * 1.25]
+    scale = alt.Scale(type="log", nice=False, domain=span)
+    axis = alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=6, labelOverlap=True)
     line = (
         alt.Chart(alt.Data(values=[{"x": one} for one in span]))
         .mark_line(strokeDash=[4, 4], color="#8a857a")
         .encode(alt.X("x:Q", scale=scale), alt.Y("x:Q", scale=scale))
     )
     dots = alt.Chart(alt.Data(values=table)).mark_point(filled=True, size=70).encode(
-        alt.X("other:Q", title="best speedup of any agent", scale=scale, axis=alt.Axis(format="~g")),
-        alt.Y("evolution:Q", title="speedup of evolution", scale=scale, axis=alt.Axis(format="~g")),
-        alt.Color("level:N"), alt.Shape("variant:N"), tooltip=["problem:N", "evolution:Q", "other:Q", "other_model:N"],
+        alt.X("other:Q", title="best speedup of any agent", scale=scale, axis=axis),
+        alt.Y("evolution:Q", title="speedup of evolution", scale=scale, axis=axis),
+        alt.Color("level:N"), alt.Shape("variant:N"), tooltip=["problem:N", alt.Tooltip("evolution:Q", format=".3g"), alt.Tooltip("other:Q", format=".3g"), "other_model:N"],
     )  # fmt: skip
-    return alt.layer(line, dots).properties(width=340, height=340)
+    return alt.layer(line, dots).properties(width=440, height=440)
 
 
 FIGURE = Figure(

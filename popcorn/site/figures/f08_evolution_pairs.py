@@ -5,7 +5,7 @@ from typing import Any
 
 from popcorn.scoring import Attempt
 from popcorn.site.figures.f07_evolution_against_best import best_of
-from popcorn.site.figures.figure import Figure, Rows, searches
+from popcorn.site.figures.figure import Figure, Rows, one_line, searches
 
 PROBLEMS = (1, 2, 10)
 
@@ -24,13 +24,17 @@ def plot(table: Rows) -> Any:
     """Paired bars."""
     import altair as alt
 
-    return alt.Chart(alt.Data(values=table)).mark_bar().encode(
-        alt.X("variant:N", title=None, axis=alt.Axis(labelAngle=0)),
-        alt.Y("speedup:Q", title="speedup over eager"),
-        alt.Color("variant:N", title=None),
-        alt.Column("problem:N", title=None),
+    bars = alt.Chart().mark_bar().encode(
+        alt.X("variant:N", title=None, axis=alt.Axis(labelAngle=0, labelOverlap=False)),
+        alt.Y("speedup:Q", title="speedup over eager", axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=6)),
+        alt.Color("variant:N", title=None, legend=None),
         tooltip=["problem:N", "variant:N", alt.Tooltip("speedup:Q", format=".3g"), "model:N"],
-    ).properties(width=120, height=220)  # fmt: skip
+    )  # fmt: skip
+    return (
+        alt.layer(bars, one_line(alt.Y), data=alt.Data(values=table))
+        .properties(width=130, height=220)
+        .facet(column=alt.Column("problem:N", title=None))
+    )
 
 
 FIGURE = Figure(

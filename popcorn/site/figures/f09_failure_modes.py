@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import MODES, Attempt, standings
-from popcorn.site.figures.figure import MODE_COLOURS, Figure, Rows, agents
+from popcorn.site.figures.figure import Figure, Rows, agents, modes, panels, shares
 
 
 def rows(attempts: Sequence[Attempt]) -> Rows:
@@ -22,12 +22,12 @@ def plot(table: Rows) -> Any:
 
     return alt.Chart(alt.Data(values=table)).mark_bar(height={"band": 0.7}).encode(
         alt.Y("model:N", title=None, axis=alt.Axis(labelLimit=200)),
-        alt.X("share:Q", title="share of planned problems", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
-        alt.Color("mode:N", title=None, scale=alt.Scale(domain=list(MODE_COLOURS), range=list(MODE_COLOURS.values()))),
-        alt.Row("level:N", title=None), alt.Column("variant:N", title=None),
+        shares("share", "share of planned problems"),
+        modes(table),
+        alt.Row("level:N", title=None), alt.Column("variant:N", title=None, spacing=44),
         order="order:Q",
         tooltip=["model:N", "level:N", "variant:N", "mode:N", "problems:Q", alt.Tooltip("share:Q", format=".1%")],
-    ).properties(width=270, height=alt.Step(20))  # fmt: skip
+    ).properties(width=panels(len({row["variant"] for row in table})) - 70, height=alt.Step(22))  # fmt: skip
 
 
 FIGURE = Figure(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt
-from popcorn.site.figures.figure import Figure, Rows
+from popcorn.site.figures.figure import Figure, Rows, one_line, ratios
 
 TIER = "comm"
 """Runs of the communication sweep have this tier, or one that ends in `-comm`."""
@@ -23,12 +23,11 @@ def plot(table: Rows) -> Any:
     import altair as alt
 
     source = alt.Data(values=table)
-    dots = alt.Chart(source).mark_point(filled=True, size=80).encode(
-        alt.X("speedup:Q", title="speedup over eager", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g")),
+    dots = alt.Chart().mark_point(filled=True, size=80).encode(
+        ratios(alt.X, "speedup", "speedup over eager", table),
         alt.Y("problem:N", title=None), alt.Color("model:N"), tooltip=["model:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), "run:N"],
     )  # fmt: skip
-    one = alt.Chart(alt.Data(values=[{"x": 1}])).mark_rule(strokeDash=[4, 4], color="#8a857a").encode(alt.X("x:Q"))
-    return alt.layer(one, dots).properties(width=480, height=alt.Step(30))
+    return alt.layer(dots, one_line(alt.X), data=source).properties(width=680, height=alt.Step(30))
 
 
 FIGURE = Figure(

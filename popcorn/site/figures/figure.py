@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,10 @@ MODE_COLOURS = {
     "correct": "#4e7d4c", "wrong": "#a5434b", "cheat": "#6b2737", "compile_fail": "#b4530a", "timeout": "#8c7f1f", "error": "#86569a",
     "infrastructure": "#9aa3ad", "missing": "#d5d2ca",
 }  # fmt: skip
+
+
+MODE_WORDS = {"compile_fail": "does not compile", "infrastructure": "lost to the machine"}
+"""Modes whose names are no words."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,12 @@ class Figure:
         found: dict[str, Any] = json.loads(self.plot(rows).to_json())
         return found
 
+    def paper(self, rows: Rows) -> dict[str, Any]:
+        """The same for a file that stands alone: with its title, its caption and how much is behind it."""
+        said = textwrap.wrap(f"{self.caption} {len(rows):,} row{'' if len(rows) == 1 else 's'}.", 108)
+        title = {"text": f"{self.number}. {self.title}", "subtitle": said, "anchor": "start", "frame": "bounds", "offset": 18}
+        return {**self.spec(rows), "title": title, "padding": 16}
+
 
 def themed(spec: dict[str, Any]) -> dict[str, Any]:
     """For a file that stands alone: a white ground and the site's type."""
@@ -52,6 +63,7 @@ def themed(spec: dict[str, Any]) -> dict[str, Any]:
         "axis": {"gridColor": "#eceae4", "domainColor": "#b9b5ab", "tickColor": "#b9b5ab", "labelColor": "#4d4a44", "titleColor": "#4d4a44",
                  "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12, "labelFlush": False},
         "legend": {"labelColor": "#4d4a44", "titleColor": "#4d4a44", "titleFontWeight": "normal"},
+        "title": {"fontSize": 17, "fontWeight": 600, "color": "#1d1c1a", "subtitleFontSize": 12, "subtitleColor": "#625e56", "subtitlePadding": 6},
         "header": {"labelColor": "#1d1c1a", "titleColor": "#4d4a44", "labelFontSize": 12},
     }  # fmt: skip
     given = {name: value for name, value in spec.get("config", {}).items() if name != "view"}
@@ -125,24 +137,58 @@ def fronts(attempts: Sequence[Attempt], second: Callable[[Attempt], float | None
     return rows
 
 
+def modes(rows: Rows) -> Any:
+    """Colours of how attempts ended, of those alone that are there, in the order of the bars."""
+    import altair as alt
+
+    present = [mode for mode in MODE_COLOURS if any(row["mode"] == mode for row in rows)]
+    words = alt.Legend(labelExpr=f"{json.dumps(MODE_WORDS)}[datum.label] || datum.label")
+    return alt.Color("mode:N", title=None, legend=words, scale=alt.Scale(domain=present, range=[MODE_COLOURS[mode] for mode in present]))
+
+
+def shares(field: str, title: str) -> Any:
+    """An axis of shares from 0 to 1, in per cent."""
+    import altair as alt
+
+    return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5))
+
+
+def ratios(channel: Any, field: str, title: str, rows: Rows) -> Any:
+    """A logarithmic axis of ratios that always holds 1× and 2×, so that a few near ones do not fill it by themselves."""
+    import altair as alt
+
+    values = [row[field] for row in rows]
+    scale = alt.Scale(type="log", nice=False, domain=[min(1.0, *values) / 1.25, max(2.0, *values) * 1.25])
+    return channel(
+        f"{field}:Q",
+        title=title,
+        scale=scale,
+        axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=5, labelOverlap="greedy", labelSeparation=8),
+    )
+
+
+def one_line(channel: Any) -> Any:
+    """The line at 1×: as good as eager."""
+    import altair as alt
+
+    return alt.Chart().mark_rule(strokeDash=[4, 4], color="#8a857a").encode(channel(datum=1))
+
+
+def panels(count: int, most: int = 2) -> int:
+    """Width of one panel: `most` beside each other fill a page, fewer are wider."""
+    return {1: 640}.get(count, 860 // min(count, most))
+
+
 def front_chart(rows: Rows, x: str, x_title: str, log_x: bool = False) -> Any:
     """Panels by level: all kernels faint, the front drawn and strong."""
     import altair as alt
 
-    data = alt.Data(values=rows)
-    tips = [
-        alt.Tooltip("model:N"),
-        alt.Tooltip("tier:N"),
-        alt.Tooltip("problem:N"),
-        alt.Tooltip("speedup:Q", format=".3g"),
-        alt.Tooltip(f"{x}:Q", format=".3g"),
-        alt.Tooltip("run:N"),
-    ]
-    across = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log") if log_x else alt.Scale(domain=[0, 1]))
-    up = alt.Y("speedup:Q", title="speedup over eager", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"))
-    points = alt.Chart().mark_point(filled=True, size=55).encode(
+    tips = ["model:N", "tier:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), alt.Tooltip(f"{x}:Q", format=".3g"), "run:N"]
+    across = ratios(alt.X, x, x_title, rows) if log_x else shares(x, x_title)
+    up = ratios(alt.Y, "speedup", "speedup over eager", rows)
+    points = alt.Chart().mark_point(filled=True, size=64).encode(
         across, up, alt.Color("model:N", title="model"), alt.Shape("variant:N", title="variant"), tooltip=tips,
-        opacity=alt.condition("datum.front", alt.value(0.95), alt.value(0.3)),
+        opacity=alt.condition("datum.front", alt.value(0.95), alt.value(0.35)),
     )  # fmt: skip
     line = (
         alt.Chart()
@@ -150,9 +196,9 @@ def front_chart(rows: Rows, x: str, x_title: str, log_x: bool = False) -> Any:
         .transform_filter("datum.front")
         .encode(across, up, strokeDash=alt.StrokeDash("variant:N", title="variant", legend=None))
     )
+    width = panels(len({row["level"] for row in rows}))
     return (
-        alt.layer(line, points, data=data)
-        .properties(width=340, height=230)
-        .facet(facet=alt.Facet("level:N", title=None), columns=2)
-        .resolve_scale(x="independent" if log_x else "shared")
+        alt.layer(points, line, one_line(alt.Y), data=alt.Data(values=rows))
+        .properties(width=width, height=250)
+        .facet(facet=alt.Facet("level:N", title=None), columns=2, spacing=44)
     )

@@ -1,12 +1,15 @@
 """Evaluations: the list of every judged kernel, and a page for each that belongs to no run."""
 
 import functools
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
 from popcorn.records.columns import unflatten
+from popcorn.schema.measurement import Samples, Timing
 from popcorn.schema.record import Record
 from popcorn.site import code, facts, words
+from popcorn.site.facts_tables import tables_of
 from popcorn.site.gather import Gathered, Row, digest, title_of
 from popcorn.site.page import Files, Page, show, simple
 from popcorn.site.pages.shared import PIECE
@@ -55,7 +58,9 @@ def about_record(record: Record) -> dict[str, Any]:
         "headline": facts.headline(record),
         "title": title_of(subject.problem, reference),
         "sections": list(facts.sections(record)),
+        "tables": list(tables_of(record)),
         "times": times(record),
+        "roof": roof(record),
         "source": code.numbered(source, subject.language) if source else [],
         "source_text": source,
         "reference": code.numbered(reference) if reference else [],
@@ -65,22 +70,39 @@ def about_record(record: Record) -> dict[str, Any]:
 
 
 def times(record: Record) -> list[dict[str, Any]]:
-    """Each side's estimate, interval and raw samples, for the chart."""
+    """Each side's estimate, interval, raw samples, and the median of each block by launch, for the charts."""
     told = record.measurement.timing
     if told is None:
         return []
-    sides = {"this kernel": told.candidate, "eager": told.baseline, "torch.compile": told.compiled}
     rows = []
-    for name, side in sides.items():
-        if side is not None:
-            raw = [call for launch in side.blocks_s for block in launch for call in block]
-            rows.append(
-                {
-                    "side": name,
-                    "time_s": side.time_s,
-                    "low": side.low_s,
-                    "high": side.high_s,
-                    "raw": raw[:: max(1, -(-len(raw) // SAMPLES))],
-                }
-            )
+    for name, side in sides(told):
+        raw = [call for launch in side.blocks_s for block in launch for call in block]
+        rows.append(
+            {
+                "side": name,
+                "time_s": side.time_s,
+                "low": side.low_s,
+                "high": side.high_s,
+                "raw": raw[:: max(1, -(-len(raw) // SAMPLES))],
+                "blocks": [[statistics.median(block) for block in launch if block] for launch in side.blocks_s],
+            }
+        )
     return rows
+
+
+def sides(told: Timing) -> list[tuple[str, Samples]]:
+    """The sides that have a time, by the names that pages give them."""
+    named = (("this kernel", told.candidate), ("eager", told.baseline), ("torch.compile", told.compiled))
+    return [(name, one) for name, one in named if one is not None]
+
+
+def roof(record: Record) -> dict[str, Any] | None:
+    """Each side under this machine's two ceilings, for the chart; None where a ceiling, or what the problem must do, is unknown."""
+    told, timing = record.measurement.roofline, record.measurement.timing
+    ceilings = (told.peak_bandwidth_bytes_per_s, told.peak_flop_per_s, told.arithmetic_intensity)
+    if timing is None or not told.flops or not all(ceilings):
+        return None
+    return {
+        "bandwidth": ceilings[0], "peak": ceilings[1], "intensity": ceilings[2], "source": told.ceiling_source or "unknown source",
+        "sides": [{"side": side, "flop_per_s": told.flops / one.time_s, "time_s": one.time_s} for side, one in sides(timing)],
+    }  # fmt: skip

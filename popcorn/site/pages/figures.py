@@ -35,9 +35,9 @@ def stem_of(figure: Figure) -> str:
 
 def _files(number: int, rows: Rows) -> Files:
     figure = next(one for one in every_figure() if one.number == number)
-    spec = figure.spec(rows)
+    paper = figure.paper(rows)
     stem = stem_of(figure)
     return {
-        f"{stem}.js": deliver(f"figure-{figure.number}", spec), f"{stem}.svg": to_svg(spec), f"{stem}.png": to_png(spec),
-        f"{stem}.csv": to_csv(rows), f"{stem}.vl.json": json.dumps(spec, indent=1),
+        f"{stem}.js": deliver(f"figure-{figure.number}", figure.spec(rows)), f"{stem}.svg": to_svg(paper), f"{stem}.png": to_png(paper),
+        f"{stem}.csv": to_csv(rows), f"{stem}.vl.json": json.dumps(paper, indent=1),
     }  # fmt: skip

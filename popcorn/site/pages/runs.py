@@ -67,10 +67,15 @@ def render_run(path: str, file: Path, about: dict[str, Any], mode: str | None, o
         "seen": code.numbered(run.reference) if run.reference else [], "seen_text": run.reference or "", "timeline": timeline(run),
         "steps": steps(run), "limit": code.LIMIT,
     }  # fmt: skip
-    about_it = about_record(record) if record else {"record": None, "sections": [], "times": [], "headline": words.outcome_word(None)}
+    about_it = (
+        about_record(record)
+        if record
+        else {"record": None, "sections": [], "tables": [], "times": [], "roof": None, "headline": words.outcome_word(None)}
+    )
     values["absent"] = absent(run)
     html = show("run.html", path, **{**about_it, **values})
     if record:
+        writer.files[f"{stem}.record.json"] = record.model_dump_json(indent=1)
         writer.files[f"{stem}.source.js"] = code.delivered(record.id, record.subject.source or run.candidate)
     return {path: html, f"{stem}.json": run.model_dump_json(indent=1), **writer.files}
 

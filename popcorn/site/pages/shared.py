@@ -7,7 +7,7 @@ from typing import Any
 from popcorn.site.code import style
 from popcorn.site.embedding import columnar, deliver
 from popcorn.site.gather import Gathered, Row, RunRow, digest
-from popcorn.site.page import HERE, Files, Page, edition
+from popcorn.site.page import HERE, Files, Page, edition, simple
 from popcorn.site.words import file_name, place_of
 
 PIECE = 4000
@@ -28,6 +28,7 @@ def pages(found: Gathered) -> Iterator[Page]:
     yield Page("static/page.css", "", _styles)
     for path in sorted((HERE / "static").glob("*.js")):
         yield Page(f"static/{path.name}", "", functools.partial(_script, path.name))
+    yield simple("404.html", "404.html", edition())
     yield Page("static/vega.js", "bundle", _vega)
     rows = [run_row(one) for one in found.runs]
     yield _data("runs", rows, RUN_COLUMNS)

@@ -12,10 +12,14 @@
     }));
   }), { rootMargin: "400px" });
   document.querySelectorAll("[data-figure]").forEach((element) => seen.observe(element));
-  // the specification is for paper; on a narrow page panels stand under each other
+  // the specification is for paper; on a narrow page panels and legends stand under each other
   function fitted(spec) {
-    const made = { ...spec, config: {} };
-    if (width < 560 && made.columns) Object.assign(made, { columns: 1, spec: { ...made.spec, width: Math.min(made.spec.width, width - 70) }, config: { own: { legend: { orient: "bottom", columns: 3, labelColor: popcorn.chart.css("--text"), titleColor: popcorn.chart.css("--soft"), symbolFillColor: popcorn.chart.css("--soft"), symbolStrokeColor: popcorn.chart.css("--soft") } } } });
+    if (width >= 560) return { ...spec, config: {} };
+    const soft = popcorn.chart.css("--soft"), most = (given) => Math.min(given, width - 75);
+    const made = { ...spec, config: { own: { legend: { orient: "bottom", columns: 2, layout: { bottom: { direction: "vertical", anchor: "start" } }, labelColor: popcorn.chart.css("--text"), titleColor: soft, symbolFillColor: soft, symbolStrokeColor: "transparent" } } } };
+    if (made.columns) return { ...made, columns: 1, spec: { ...made.spec, width: most(made.spec.width) } };
+    if (made.facet && made.facet.column) return { ...made, facet: { row: { ...made.facet.column, header: { orient: "top" } } }, spec: { ...made.spec, width: most(made.spec.width) } };
+    if (typeof made.width === "number") made.width = most(made.width) - (made.encoding && made.encoding.row ? 75 : 0);
     return made;
   }
 })();

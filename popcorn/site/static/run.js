@@ -20,6 +20,16 @@
     const turn = document.getElementById(`turn-${index}`);
     if (!turn) return;
     turn.open = true;
-    turn.scrollIntoView({ block: "start", behavior: "smooth" });
+    turn.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   };
+  popcorn.chart.kinds.timeline = (rows) => [({ css, series }) => ({
+    width: "container", height: 150, data: { values: rows },
+    mark: { type: "bar", cursor: "pointer" },
+    encoding: {
+      x: { field: "turn", type: "ordinal", title: "turn", axis: { labelOverlap: true, labelAngle: 0 } },
+      y: { field: "s", type: "quantitative", title: "seconds", stack: "zero" },
+      color: { field: "part", title: null, sort: ["model", "tools", "queue", "other"], scale: { domain: ["model", "tools", "queue", "other"], range: [series[0], series[1], series[4], css("--line-strong")] }, legend: { orient: "top" } },
+      tooltip: [{ field: "turn", title: "turn" }, { field: "part", title: "waiting for" }, { field: "s", title: "seconds", format: ",.3~f" }],
+    },
+  }), { onclick: (datum) => popcorn.openTurn(datum.turn) }];
 })();

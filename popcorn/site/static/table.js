@@ -4,7 +4,7 @@ popcorn.table = (() => {
   const { make } = popcorn;
   const u = popcorn.units;
   const STEP = 100;
-  const OUTCOMES = { wrong_shape: "wrong shape", wrong_dtype: "wrong element type", wrong_values: "wrong values", nonfinite: "NaN or infinite", not_deterministic: "not deterministic", mutated_inputs: "changed its inputs", compile_error: "does not compile", runtime_error: "failed while running", out_of_memory: "out of memory", crash: "crashed", rejected: "does not accept this case", invalid_reference: "invalid problem", harness_error: "not judged (our fault)" };
+  const OUTCOMES = { wrong_shape: "wrong shape", wrong_dtype: "wrong element type", wrong_values: "wrong values", nonfinite: "NaN or infinite", not_deterministic: "not deterministic", mutated_inputs: "changed its inputs", compile_error: "does not compile", runtime_error: "failed while running", out_of_memory: "out of memory", crash: "crashed", rejected: "does not accept this case", invalid_reference: "invalid problem", harness_error: "not judged (our fault)", compile_fail: "does not compile", infrastructure: "lost to the machine" };
   const GROUPS = { correct: "correct", compile_error: "compile_fail", compile_fail: "compile_fail", timeout: "timeout" };
   const WRONG = new Set(["wrong_shape", "wrong_dtype", "wrong_values", "nonfinite", "not_deterministic", "mutated_inputs", "cheated", "wrong", "cheat", "condemned"]);
   const MARKS = { correct: "✓", wrong: "✕", compile_fail: "⚠", timeout: "◷", error: "!" };
@@ -34,7 +34,7 @@ popcorn.table = (() => {
     percent: (value) => [u.percent(value)],
     bytes: (value) => [u.bytes(value)],
     money: (value) => [u.money(value)],
-    date: (value) => [value ? String(value).slice(0, 16).replace("T", " ") : u.UNKNOWN],
+    date: (value) => (value ? [String(value).slice(0, 10), make("small", {}, String(value).slice(11, 16))] : [u.UNKNOWN]),
     outcome: (value, row) => outcome(value, row.judgement),
     passed: (value, row) => (typeof value === "number" ? [u.percent(value), make("small", {}, `k = ${row.repeats}`)] : [u.UNKNOWN]),
     share: (value, row, column) => [u.percent(value), make("small", {}, `${row[column.of]} of ${row[column.out]}`)],
@@ -109,7 +109,7 @@ popcorn.table = (() => {
     function cell(row, column) {
       const shown = KINDS[column.kind || "text"](row[column.key], row, column);
       const target = column.link && row[column.link];
-      return make("td", { class: [RIGHT.has(column.kind) ? "r" : "", column.wrap ? "wrap" : ""].join(" ").trim() || false, title: target ? String(row[column.key] ?? "") : false }, ...(target ? [make("a", { href: popcorn.root + target }, ...shown)] : shown));
+      return make("td", { class: [RIGHT.has(column.kind) ? "r" : "", column.wrap ? "wrap" : "", column.name ? "name" : ""].join(" ").trim() || false, title: target || column.name ? String(row[column.key] ?? "") : false }, ...(target ? [make("a", { href: popcorn.root + target }, ...shown)] : shown));
     }
     filters();
     draw();
@@ -118,7 +118,7 @@ popcorn.table = (() => {
 })();
 popcorn.table.EVALUATIONS = [
   { key: "name", label: "kernel", link: "link" }, { key: "outcome", label: "outcome", kind: "outcome" },
-  { key: "speedup", label: "speedup", title: "over eager mode", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", kind: "ratio", optional: true },
-  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "problem", label: "problem" }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
+  { key: "speedup", label: "speedup", title: "over eager mode", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", title: "speedup over torch.compile", kind: "ratio", optional: true },
+  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "problem", label: "problem", name: true }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
   { key: "language", label: "language", fold: true }, { key: "case_id", label: "case", fold: true, wrap: true }, { key: "device", label: "device", fold: true, wrap: true }, { key: "made", label: "made", kind: "date", first: "down" },
 ];

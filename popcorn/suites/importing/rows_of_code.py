@@ -35,7 +35,7 @@ def unpack(path: Path, into: Path) -> Path:
             break
         if column is not None and isinstance(row.get(column), str):
             file = folder / _place(row, number)
-            if file.exists():
+            if file.exists():  # a number that several levels have, where no column tells the level
                 file = file.with_stem(f"{file.stem}_{number}")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(row[column], encoding="utf-8", errors="replace")

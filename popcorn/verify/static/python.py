@@ -34,9 +34,7 @@ _HOOKS = {"__torch_function__", "__torch_dispatch__"}
 def find(source: str) -> list[Remark]:
     """Every remark, by line. A text that does not parse gives one remark. Never raises."""
     try:
-        tree = ast.parse(
-            source.encode()
-        )  # as bytes, which Python reads by their mark and `coding` line: no import hides in another encoding
+        tree = ast.parse(source.encode())  # bytes, read by their mark and `coding` line: no import hides in another encoding
         return sorted(_Reader(tree).read(), key=lambda one: (one.line, one.rule))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return [remark("syntax", getattr(error, "lineno", None) or 1, type(error).__name__)]

@@ -180,6 +180,11 @@ def test_rows_with_code_in_a_column_are_read_as_the_folder_that_they_came_from(t
     assert name == "kernelbench" and [one.key for one in found] == ["L2/7", "L2/8"] and found[0].source == ROW["code"]
     assert all(path.is_relative_to(tmp_path / "a" / "kb") for path in (tmp_path / "a").rglob("*.py"))
     assert [one.key for one in read_folder(unpack(tmp_path / "kb.csv", tmp_path / "b"))[1]] == ["L2/7"]
+    (tmp_path / "flat.jsonl").write_text(
+        "\n".join(json.dumps({"code": ROW["code"] + f"# {n}\n", "problem_id": 7, "name": "7_Relu"}) for n in (1, 2))
+    )
+    flat = {path.read_text() for path in unpack(tmp_path / "flat.jsonl", tmp_path / "c").rglob("*.py")}
+    assert len(flat) == 2, "levels share their numbers, and no column tells the level"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from popcorn.ops.pairs import mean_over, slopes_over
 from popcorn.ops.powers import log2_of
 
 LANGUAGE = "triton"
-TOGETHER = 16
+TOGETHER = 24
 """Programs on a multiprocessor: more than it holds at once, so that some always begin."""
 _LOG2_E = tl.constexpr(1.4426950408889634)
 _TINY = tl.constexpr(1.1754944e-38)

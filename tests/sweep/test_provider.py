@@ -1,0 +1,72 @@
+"""A provider that fails in the middle: nothing is paid for twice, nothing of it counts as a result of the model."""
+
+import json
+
+import pytest
+
+from popcorn.records.runs import read_runs
+from popcorn.sweep.done import Done
+from popcorn.sweep.matrix import make_matrix
+from popcorn.sweep.resting import IN_A_ROW
+from popcorn.sweep.showing import sweep_facts
+from popcorn.sweep.submitting import prepare, run_here
+from tests.agents.judge import right
+from tests.agents.server import Fault, ModelServer, Reply
+from tests.sweep.pretend import open_pretend
+
+SUBMIT = Reply(calls=[("submit_kernel", {"kernel_code": right(2.5)})])
+GARBAGE = Fault(body=b"<html>502 Bad Gateway</html>")
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+def matrix(server: ModelServer, **over):
+    price = {"input": 10_000.0, "cached": 10_000.0, "output": 0.0}  # a dollar an answer of the stand-in
+    row = {"provider": "openai-api/local/model", "endpoint": server.url, "price": price, **over.pop("row", {})}
+    tables = {
+        "name": "broken", "problems": ["original/L1/36"], "models": ["mine"], "model": {"mine": row}, "tiers": ["default"], "language": "c", "device": "cpu",
+        "trials": 5, **over,
+    }  # fmt: skip
+    return make_matrix(tables, "broken")
+
+
+def test_a_run_that_its_provider_broke_off_goes_on_where_it_was_and_costs_once(cache, monkeypatch):
+    monkeypatch.setattr("popcorn.agents.loop._PAUSE_S", 0.0)
+    with ModelServer([Reply(calls=[("get_gpu_specs", {})]), Reply(calls=SUBMIT.calls, faults=[GARBAGE] * 3)]) as server:
+        session = run_here(prepare(matrix(server)), open_pretend)
+        assert dict(server.answered) == {0: 1, 1: 1}, "what was paid for is not asked again"
+    assert session.counts["done"] == 1 and session.counts["failed"] == 1
+    (run,) = read_runs(cache / "runs" / "agents")
+    assert run.ended_by == "submit" and len(run.turns) == 2
+    kept = json.loads(next((cache / "attempts").glob("*/run.json")).read_text())
+    assert kept["ended_by"] == "error" and "JSONDecodeError" in kept["reason"]
+    spent = Done(cache).spent("broken")
+    assert (spent.dollars, spent.tokens, spent.unpriced) == (pytest.approx(2.0), run.tokens.total, 0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "told"), [(Fault(status=429), "api_error", "refused (429"), (Fault(slow_s=60.0), "done", "no further answer")]
+)
+def test_refusals_until_the_wall_clock_are_the_provider_s_failure_and_silence_is_a_result_with_a_reason(cache, fault, kind, told):
+    with ModelServer([Reply(faults=[fault] * 99)]) as server:
+        run_here(prepare(matrix(server, worker_timeout_s=2.0, retries={"api_error": 0})), open_pretend)
+    (line,) = Done(cache).lines()
+    assert line["kind"] == kind
+    (path,) = cache.glob("attempts/*/run.json" if kind == "api_error" else "runs/agents/*/run.json")
+    run = json.loads(path.read_text())
+    assert (run["outcome"], run["ended_by"]) == ("no_kernel", "error" if kind == "api_error" else "wall")
+    assert told in run["reason"] and run["wall_s"] >= 2
+
+
+def test_an_outage_uses_up_few_retries_and_the_other_models_go_on(cache, monkeypatch):
+    monkeypatch.setattr("popcorn.agents.loop._PAUSE_S", 0.0)
+    monkeypatch.setattr("popcorn.sweep.resting.MOST_RESTS", 1)
+    monkeypatch.setattr("popcorn.sweep.resting.FIRST_S", 0.1)
+    with ModelServer([Reply(faults=[GARBAGE] * 999)]) as server:
+        found = matrix(server, models=["mine", "baseline/eager"], repeats=12, agents_per_gpu=2)
+        session = run_here(prepare(found), open_pretend)
+    assert session.counts["done"] == 12 and session.counts["failed"] <= IN_A_ROW + 3, "the jobs of one model are left, and none gave up"
+    log = (session.folder.path / "log.txt").read_text()
+    assert "its jobs rest" in log and "left to `popcorn sweep resume`" in log
+    facts = sweep_facts(session.folder)
+    assert (facts["state"], facts["missing"], facts["given_up"]) == ("stopped", 12, 0)

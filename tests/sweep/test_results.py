@@ -1,0 +1,75 @@
+"""What a sweep's models reached: every planned problem counts, nothing condemned is correct, and each form says the same."""
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from popcorn.cli.main import app
+from popcorn.records.store import Store
+from popcorn.sweep.done import Done
+from popcorn.sweep.matrix import make_matrix
+from popcorn.sweep.plan import make_plan
+from popcorn.sweep.results import by_level, results
+from popcorn.sweep.submitting import prepare, run_here
+from tests.sweep.pretend import open_pretend
+
+SMALL = {
+    "name": "small", "problems": ["original/L1/36", "original/L1/23"], "models": ["baseline/eager"], "tiers": ["single"], "language": "c", "device": "cpu",
+}  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+def told(*options):
+    return CliRunner().invoke(app, ["sweep", "results", "small", *options])
+
+
+def test_each_form_has_every_planned_problem_and_a_condemned_kernel_is_no_correct_one(cache):
+    folder = prepare(make_matrix(SMALL, "small"))
+    assert told().exit_code == 1, "nothing has ended"
+    assert run_here(folder, open_pretend).counts["done"] == 2
+    _, attempts, standings = results(folder)
+    (row,) = by_level(standings)
+    assert (row["planned"], row["timed"], row["correct_share"], row["no_result"]) == (2, 2, 1.0, 0) and row["speedup_median"] == attempts[
+        0
+    ].speedup
+    (read,) = csv.DictReader(io.StringIO(told("--format", "csv").stdout))
+    assert float(read["speedup_mean_all"]) == row["speedup_mean_all"] and read["problems"] == "original L1"
+    assert json.loads(told("--json").stdout)["rows"] == [row]
+    latex = told("--format", "latex").stdout
+    assert r"fast\_1" in latex and r"100 \%" in latex and latex.count(r"\\") == 2 and "%" in latex.splitlines()[-1][:1]
+    assert "| original L1 | baseline/eager | single | 2 | 2 | 0 | 100 % |" in told("--format", "markdown").stdout
+    assert max(map(len, told().stdout.splitlines())) <= 100
+    assert len(told("--by", "problem", "--format", "csv").stdout.splitlines()) == 3
+    store = Store(cache / "records")
+    store.ledger.judge(next(iter(store)).id, "condemned", "it kept its answers")
+    (row,) = by_level(results(folder)[2])
+    assert (row["timed"], row["correct_share"]) == (1, 0.5)
+
+
+def test_what_is_missing_or_was_broken_off_is_told_apart_from_what_is_wrong(cache):
+    matrix = make_matrix({**SMALL, "retries": {"api_error": 0}}, "small")
+    folder = prepare(matrix)
+    first, second = make_plan(matrix, Done(cache)).jobs
+    facts = {"problem": first.problem, "model": first.model, "tier": first.tier}
+    Done(cache).add(first.id, "done", "small", outcome="no_kernel", record=None, **facts)
+    (row,) = by_level(results(folder)[2])
+    assert (row["planned"], row["no_result"], row["correct_share"]) == (2, 1, 0.0) and "1 of 2 jobs are missing" in told().stderr
+    Done(cache).add(second.id, "api_error", "small", reason="500")
+    plan, attempts, _ = results(folder)
+    assert [one.mode for one in attempts] == ["error", "infrastructure"] and not plan.missing
+
+
+def test_sweeps_are_listed_and_one_that_cannot_be_read_says_why(cache):
+    assert "no sweep was submitted" in CliRunner().invoke(app, ["sweep", "list"]).stderr
+    folder = prepare(make_matrix(SMALL, "small"))
+    broken = folder.path.with_name("broken")
+    broken.mkdir()
+    (broken / "spec.json").write_text("{")
+    rows = {one["sweep"]: one for one in json.loads(CliRunner().invoke(app, ["sweep", "list", "--json"]).stdout)}
+    assert (rows["small"]["state"], rows["small"]["jobs"], rows["broken"]["state"]) == ("stopped", 2, "unreadable")
+    shown = "".join(CliRunner().invoke(app, ["sweep", "list"]).stdout.split())
+    assert "0of2" in shown and "cannotberead" in shown
