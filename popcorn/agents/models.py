@@ -1,7 +1,9 @@
 """Models by name, from models.toml: provider, endpoint, key, price, effort, connections. Imports no Inspect until a model is made."""
 
+import logging
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +78,14 @@ def find_model(name: str, file: str | Path | None = None) -> Row:
     )
 
 
+def _tell_waits(record: logging.LogRecord) -> bool:
+    """A filter that puts Inspect's retries on stderr: they take minutes, and silence looks like work."""
+    if " retry " in record.getMessage():
+        told = "".join(one for one in record.getMessage().split("-> ")[-1].split(" out-tok")[0] if one.isprintable())[:200]
+        print(f"no answer yet: {re.sub(r' .[0-9,]*$', '', told)}", file=sys.stderr, flush=True)
+    return record.levelno >= logging.WARNING
+
+
 def open_model(row: Row) -> "Model":
     """The model as Inspect calls it. Raises BadAgent when its key is not set or its package is not installed."""
     if row.key is not None and not os.environ.get(row.key):
@@ -84,6 +94,9 @@ def open_model(row: Row) -> "Model":
 
     import popcorn.agents.registry  # noqa: F401  (our own providers, where the package's entry point is not installed)
 
+    retrying = logging.getLogger("inspect_ai.model._model")
+    retrying.addFilter(_tell_waits)
+    retrying.setLevel(logging.DEBUG)
     settings = {
         "max_connections": row.connections, "reasoning_effort": row.effort, "max_tokens": row.max_tokens, "timeout": row.timeout_s,
         "max_retries": row.retries,

@@ -3,8 +3,10 @@
 import difflib
 import errno
 import importlib
+import os
 import signal
 import sys
+import threading
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
@@ -154,8 +156,13 @@ def run() -> None:
         end_with(why_unwritten(failed=True) or str(error), 67)
     finally:
         ended = sys.exc_info()[1]
-        if (unwritten := why_unwritten()) is not None and getattr(ended, "code", 0) in (0, None):
+        code = getattr(ended, "code", 0)
+        if (unwritten := why_unwritten()) is not None and code in (0, None):
             end_with(unwritten, 67)
+        waiting = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
+        if code in (INTERRUPTED, 128 + signal.SIGTERM) and waiting:  # for a provider's answer: minutes, and each asks again
+            sys.stderr.flush()
+            os._exit(code)
 
 
 if __name__ == "__main__":

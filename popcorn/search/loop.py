@@ -5,8 +5,9 @@ runs again from its first step, reads its answers back, and is where it was: arc
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from popcorn.search.asking import Judge, Proposer, Screen
@@ -48,7 +49,7 @@ def search(
     def judged(key: str, source: str) -> Judged:
         return Judged.model_validate(ledger.once(key, source, lambda: dump(judge.judge(source))))
 
-    with ThreadPoolExecutor(plan.width) as pool:
+    with _pool(plan.width, ledger) as pool:
         while steps := state.next_generation():
             contexts = [state.choose(step, random.Random(f"{plan.seed}/{step}")) for step in steps]
             proposals = list(pool.map(propose, contexts))
@@ -75,6 +76,20 @@ def search(
                         tell(state, better)
             state.end_generation(ledger)
     return _measure_winners(state, judged, ledger, tell)
+
+
+@contextmanager
+def _pool(width: int, ledger: Ledger) -> Iterator[ThreadPoolExecutor]:
+    """Threads that are waited for, unless the user stops: a model's answer may take minutes, and nothing that still comes is written down."""
+    pool, stopped = ThreadPoolExecutor(width), False
+    try:
+        yield pool
+    except (KeyboardInterrupt, SystemExit):
+        stopped = True
+        ledger.close()
+        raise
+    finally:
+        pool.shutdown(wait=not stopped, cancel_futures=stopped)
 
 
 def _settle(state: Progress, program: Program, judged: Callable[[str, str], Judged]) -> Program:

@@ -89,6 +89,10 @@ def parse(source: str, name: str) -> ast.Module:
         python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
         raise BadProblem(f"{name} is not valid {python}{where}: {getattr(error, 'msg', error)}; expected a problem file") from error
     defined = _defined(tree)
+    if "ModelNew" in defined and "Model" not in defined:
+        raise BadProblem(
+            f"{name} defines ModelNew, so it is a candidate and no problem; the problem comes first: popcorn eval PROBLEM FILE"
+        )
     for part in ("Model", "get_inputs"):
         if part not in defined:
             raise BadProblem(f"{name} defines no `{part}`; expected a class Model and functions get_inputs and get_init_inputs")

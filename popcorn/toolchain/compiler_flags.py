@@ -1,6 +1,7 @@
 """Which flags of a candidate reach a compiler that runs on the trusted side. A flag that names a program or a plugin runs code there."""
 
 import re
+import shlex
 from collections.abc import Sequence
 
 from popcorn.toolchain.diagnostics import CompileFailed
@@ -12,7 +13,7 @@ _TAKES_VALUE = {
     "--gpu-code", "-gencode", "--generate-code", "-std", "--std", "-O", "--optimize",
 }  # fmt: skip
 _HOST = re.compile(
-    r"-(?:[DUIlL]\S+|O\w*|g\w*|w|W(?![lpa],)[\w=+#-]*|pedantic|ansi|pthread|std=[\w+]+|m[\w=.,+-]+|f(?!plugin|profile|dump|auto-profile)[\w=.,+-]+"
+    r"-(?:[DUIlL]\S+|D\w+=.*|O\w*|g\w*|w|W(?![lpa],)[\w=+#-]*|pedantic|ansi|pthread|std=[\w+]+|m[\w=.,+-]+|f(?!plugin|profile|dump|auto-profile)[\w=.,+-]+"
     r"|isystem|Wl,(?:--as-needed|--no-as-needed|-rpath,\S+|-z,\w+|--no-undefined|-O\d|-s)|s|shared|v)"
 )
 _CUDA = re.compile(
@@ -46,8 +47,11 @@ def checked_flags(flags: Sequence[str], compiler: str) -> list[str]:
 
 
 def _split(flag: str) -> list[str]:
-    """`-O3 -lineinfo` in one string is two flags, as a shell-made command takes them; quotes stay with their word."""
-    return flag.split() if flag.lstrip().startswith("-") and '"' not in flag and "'" not in flag else [flag.strip()]
+    """`-O3 -lineinfo` in one string is two flags, and quotes are a shell's: torch's own way hands all of them to one."""
+    try:
+        return shlex.split(flag) if flag.lstrip().startswith("-") else [flag.strip()]
+    except ValueError:  # a quote that never ends
+        return [flag.strip()]
 
 
 def _checked(word: str, value: str | None, compiler: str) -> list[str]:

@@ -64,7 +64,12 @@ def intercept(ask: Ask) -> None:
     def load(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
         if args:
             raise CompileFailed("load takes two positional arguments here: name the others.")
-        return request_module(_request(name, kwargs) | {"files": _files(_texts(sources))})
+        paths = _texts(sources)
+        request = _request(name, kwargs) | {"files": _files(paths)}
+        # the sources' own folder goes along with its headers; by name it would be another one in every process that makes it anew
+        own = Path(paths[0]).resolve().parent if paths else None
+        request["extra_include_paths"] = ["." if Path(path).resolve() == own else path for path in request["extra_include_paths"]]
+        return request_module(request)
 
     extension.load_inline = load_inline
     extension.load = load

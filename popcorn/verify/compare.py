@@ -2,7 +2,7 @@
 
 Errors are in units of max(scale, |truth|) with scale = rms(truth), so that neither a large nor a near-zero element decides alone.
 A few giant elements can raise the rms so far that nothing else counts; `typical` is the mean error in the unit of the median element,
-each capped at 1, so that those few decide nothing in it.
+each capped at 1, so that those few decide nothing in it. `faint` is the same for the elements that are nothing beside that one, where there are many.
 """
 
 import functools
@@ -13,6 +13,9 @@ import torch
 from popcorn.schema.comparison import Errors, OutputErrors, Worst
 
 _SAMPLED = 1 << 16
+_LEAST = 1e-30
+_FAINT, _SHARE = 1e-3, 0.02
+"""Elements under this part of the common one are faint; where they are fewer than this share nothing is said of them."""
 _PIECE = 1 << 15
 """Elements that are compared at once: a quarter of a megabyte in float64."""
 _SINGLE = 2.0**-22
@@ -100,8 +103,9 @@ def limit_errors(output: str, got: torch.Tensor, again: torch.Tensor | None, tru
         return None
     got = got.detach().reshape(-1)
     largest, max_abs, mean_abs = _errors(got if got.element_size() > 1 else got.to(torch.float64), wide, scale)
-    typical = largest * max(1.0, scale / common(wide))
-    if not typical <= floor:  # NaN, too
+    common, faint = sizes(wide)
+    typical = largest * max(1.0, scale / common)
+    if not typical <= floor or faint is not None:  # NaN, too
         return None
     limits = Errors(largest=largest, p999=largest, mean=largest, typical=typical)
     return same.model_copy(update={"candidate": limits, "scale": scale, "max_abs": max_abs, "mean_abs": mean_abs})
@@ -125,8 +129,9 @@ def glance(output: str, got: torch.Tensor, truth: torch.Tensor, floor: float) ->
         apart.append(torch.sub(mine, single).abs_().max())
         size.append(single.abs_().max())
     largest = (float(torch.stack(apart).max()) + _SINGLE * float(torch.stack(size).max())) / scale
-    typical = largest * max(1.0, scale / common(wide))
-    if not typical <= floor:  # NaN, too
+    common, faint = sizes(wide)
+    typical = largest * max(1.0, scale / common)
+    if not typical <= floor or faint is not None:  # NaN, too
         return None
     limits = Errors(largest=largest, p999=largest, mean=largest, typical=typical)
     return OutputErrors(output=output, elements=truth.numel(), exact=False, candidate=limits, scale=scale)
@@ -169,9 +174,13 @@ class Units:
         return self.size.clamp(min=self.scale).reciprocal_() if self.scale > 0 else torch.ones_like(self.size)
 
     @functools.cached_property
+    def sizes(self) -> tuple[float, float | None]:
+        return sizes(self.truth)
+
+    @functools.cached_property
     def typical(self) -> torch.Tensor:
         """1 / max(median |truth|, |truth|)."""
-        return self.size.clamp(min=common(self.truth)).reciprocal_()
+        return self.size.clamp(min=self.sizes[0]).reciprocal_()
 
     def statistics(self, difference: torch.Tensor) -> Errors:
         """Largest, 99.9th percentile, mean and typical error; `difference` is |something − truth| ≥ 0."""
@@ -182,7 +191,15 @@ class Units:
             p999=_finite(float(torch.topk(flat, beyond).values[-1])),
             mean=_finite(float(flat.mean())),
             typical=float((difference * self.typical).clamp_(max=1).mean()),
+            faint=self._faint(difference),
         )
+
+    def _faint(self, difference: torch.Tensor) -> float:
+        common, faint = self.sizes
+        if faint is None:
+            return 0.0
+        among = (self.size >= _LEAST) & (self.size < _FAINT * common)
+        return float((difference[among] / self.size[among].clamp_(min=faint)).clamp_(max=1).mean())
 
 
 def _worst(got: torch.Tensor, units: Units, difference: torch.Tensor, floor: float) -> Worst:
@@ -227,12 +244,15 @@ def rms(truth: torch.Tensor) -> float:
     return Units(truth).scale
 
 
-def common(truth: torch.Tensor) -> float:
-    """Median |truth| of the elements that are not zero, at least 1e-30: below it numbers underflow. 1 when all are zero."""
+def sizes(truth: torch.Tensor) -> tuple[float, float | None]:
+    """(median |truth| of the elements that are not zero, that of the faint ones or None where they are too few). At least 1e-30: below it numbers
+    underflow; the first is 1 when all are zero."""
     flat = truth.flatten()
     present = flat[:: flat.numel() // _SAMPLED + 1].abs()  # a median needs no more elements than these
     present = present[present > 0]
-    return max(1e-30, float(present.median())) if present.numel() else 1.0
+    common = max(_LEAST, float(present.median())) if present.numel() else 1.0
+    faint = present[(present >= _LEAST) & (present < _FAINT * common)]
+    return common, float(faint.median()) if faint.numel() > _SHARE * present.numel() else None
 
 
 def _finite(value: float) -> float:

@@ -21,7 +21,8 @@ UNWRITTEN = {struct.unpack(kind, fresh[-size:])[0] for fresh in _POISON for kind
 """The same as a number of each element type; the last is bfloat16, the upper half of a float32."""
 TYPICAL_NOISE = 0.02
 """Where the reference's own typical error is above it, most elements hold no figure that could be right."""
-
+FAINT = 0.25
+"""What the elements that are small beside the rest may be off by: whoever computes them at all is nearer, by whatever way."""
 
 _STATISTICS = (("largest", "largest"), ("p999", "99.9th percentile"), ("mean", "mean"), ("typical", "typical"))
 
@@ -51,12 +52,13 @@ def unfit(errors: OutputErrors) -> str | None:
     return None
 
 
-def _noise(errors: OutputErrors) -> bool:
-    """Whether the typical element is rounding noise already in the reference or under rounding of its inputs, so that it says nothing of a candidate.
+def _noise(errors: OutputErrors, statistic: str) -> bool:
+    """Whether the typical (or the faint) element is noise already in the reference or under rounding of its inputs, so that it says nothing of a
+    candidate.
 
     Gradients of a saturated softmax are like this: nearly all of them cancel to nothing, and each way of computing leaves other dust.
     """
-    return any(side is not None and side.typical > TYPICAL_NOISE for side in (errors.reference, errors.sensitivity))
+    return any(side is not None and getattr(side, statistic) > TYPICAL_NOISE for side in (errors.reference, errors.sensitivity))
 
 
 def judge(errors: OutputErrors, floor: float) -> Failure | None:
@@ -78,13 +80,20 @@ def judge_values(errors: OutputErrors, floor: float) -> Failure | None:
         )
     assert errors.candidate is not None
     for statistic, name in _STATISTICS:
-        if statistic == "typical" and _noise(errors):
+        if statistic == "typical" and _noise(errors, statistic):
             continue
         value, limit = getattr(errors.candidate, statistic), bound(errors, statistic, floor)
         if not value <= limit:
             unit = "median" if statistic == "typical" else "rms"
             told = f"{errors.output}: {name} error {value:.3g} exceeds {limit:.3g} (relative to max({unit}, |truth|))"
             return Failure("wrong_values", told + _place(errors), _miss(errors, value / limit))
+    if errors.candidate.faint > FAINT and not _noise(errors, "faint"):
+        told = f"{errors.output}: elements under a thousandth of the median are off by {errors.candidate.faint:.0%} of their own median"
+        return Failure(
+            "wrong_values",
+            f"{told}; {FAINT:.0%} is allowed where the reference has them right",
+            _miss(errors, errors.candidate.faint / FAINT),
+        )
     return None
 
 

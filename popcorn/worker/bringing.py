@@ -131,7 +131,7 @@ def open_folder(path: str) -> Iterator[Path]:
     """The folder of a path; of a file of rows with code in a column, or of a data set of such files, one that is made for it, for as long as this
     lasts. Raises BadProblem for any other file."""
     folder = Path(path).expanduser()
-    rows = [folder] if folder.is_file() and folder.suffix in SUFFIXES else files_of_rows(folder) if folder.is_dir() else []
+    rows = [folder] if folder.is_file() and folder.suffix in (*SUFFIXES, ".json") else files_of_rows(folder) if folder.is_dir() else []
     if rows and (folder.is_file() or why_not(folder) is None):
         with tempfile.TemporaryDirectory(prefix="popcorn-rows-") as into:
             made = [unpack(one, Path(into)) for one in rows]

@@ -152,7 +152,8 @@ class Launch:
             if abs(times["time_s"] / before["time_s"] - 1) <= 0.01:
                 break
         self.taken.warm.setdefault(side, []).append(times)
-        self.host_s[side] = times["host_mean_s"]
+        if cuda:
+            self.host_s[side] = times["host_mean_s"]
 
     def look_host(self, side: str) -> None:
         """Ask once more how long issuing a call takes: an instrument that keeps records makes it longer, from its first use on."""

@@ -83,9 +83,10 @@ def _import_heavy_modules(evictor_bytes: int) -> None:
 def _learn_triton(cuda: bool) -> None:
     """Triton where it is installed; on a GPU also what every process finds out at its first launch, half a second of it: a hash of Triton's own files,
     and what its launcher imports."""
-    with contextlib.suppress(ImportError, AttributeError):  # older ones keep these elsewhere, and a child finds them itself
+    with contextlib.suppress(ImportError):
         importlib.import_module("triton")
-        if cuda:
+    if cuda:
+        with contextlib.suppress(Exception):  # other versions keep these elsewhere, or not at all: a child finds out itself
             importlib.import_module("triton.experimental.gluon.nvidia.hopper")
             importlib.import_module("triton.runtime.cache").triton_key()  # kept by Triton
 

@@ -1,5 +1,6 @@
 """models.toml and tiers.toml of a user's own: as editors write them, and with what is missing said in words."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,3 +42,12 @@ def test_a_model_without_its_key_says_what_to_export(monkeypatch: pytest.MonkeyP
     with pytest.raises(BadAgent, match=r"No OPENAI_API_KEY.*Export what it misses; scripted/steady needs no key") as caught:
         open_model(find_model("openai/gpt-5"))
     assert "[bold]" not in str(caught.value)
+
+
+def test_a_provider_that_does_not_answer_is_told_on_stderr_in_one_plain_line(capsys) -> None:
+    from popcorn.agents.models import _tell_waits
+
+    text = "[id kernels/x openai/gpt-x] -> gpt-x retry 2 (retrying in 7 seconds) [APIConnection\x1b[2JError] [0 out-tok/s, 1 in backoff]"
+    kept = [_tell_waits(logging.makeLogRecord({"msg": words, "levelno": logging.INFO})) for words in (text, "something else")]
+    assert kept == [False, False]
+    assert capsys.readouterr().err == "no answer yet: gpt-x retry 2 (retrying in 7 seconds) [APIConnection[2JError]\n"

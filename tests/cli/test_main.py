@@ -149,3 +149,12 @@ def test_the_command_is_the_one_that_the_package_installs():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["scripts"]["popcorn"] == "popcorn.cli.main:run"
     assert os.access(ROOT / "popcorn" / "cli" / "main.py", os.R_OK)
+
+
+def test_who_stops_it_does_not_wait_for_a_thread_that_waits_for_a_provider(tmp_path):
+    lines = (
+        "import sys, threading, time\nfrom popcorn.cli import main\n"
+        "main.app = lambda **_: (threading.Thread(target=time.sleep, args=(1000,)).start(), sys.exit(main.INTERRUPTED))\nmain.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", lines], cwd=ROOT, env=environment(tmp_path), timeout=60)
+    assert done.returncode == 130

@@ -1,10 +1,13 @@
 """The loop: budgets, order, what is counted, what is left out."""
 
+import sqlite3
+import threading
+
 import pytest
 
 from popcorn.errors import BadSearch
 from popcorn.search.ledger import Ledger
-from popcorn.search.loop import search
+from popcorn.search.loop import _pool, search
 from popcorn.search.plan import SearchPlan
 from popcorn.search.program import Judged, Proposal
 from tests.search.made import HashJudge, Numbers, right, run, text, told
@@ -156,3 +159,14 @@ def test_scores_may_be_taken_again_later_as_new_rows(tmp_path):
         more = ledger.once(f"rescored/{before.id}/1", before.source, lambda: right(9.0).model_dump(mode="json"))
         after = found.progress.measured_again(before, Judged.model_validate(more), count=False)
         assert len(after.measures) == len(before.measures) + 1 and found.progress.now(before.id) == after
+
+
+def test_who_stops_a_search_does_not_wait_for_an_answer_and_what_still_comes_is_not_written(tmp_path):
+    ledger, answer = Ledger(tmp_path), threading.Event()
+    with pytest.raises(KeyboardInterrupt), _pool(1, ledger) as pool:
+        late = pool.submit(ledger.once, "ask/0", None, lambda: answer.wait(60))
+        raise KeyboardInterrupt
+    answer.set()
+    with pytest.raises(sqlite3.ProgrammingError):
+        late.result(60)
+    assert not Ledger(tmp_path).holds("ask/0")

@@ -37,6 +37,7 @@ def test_ordinary_cuda_flags_pass_and_architectures_are_this_device_s():
         "-std=c++17",
     ]
     assert checked_flags(flags, "cuda") == ["-O3", "--use_fast_math", "-lineinfo", "-Xptxas", "-v", "--ptxas-options", "-O3", "-std=c++17"]
+    assert checked_flags(['-O3 -DGREETING="hello world"', '-DNAME=\\"x\\"'], "host") == ["-O3", "-DGREETING=hello world", '-DNAME="x"']
     assert checked_flags(["-O3 --use_fast_math"], "cuda") == ["-O3", "--use_fast_math"]
     assert checked_flags(["-Xcompiler", "-O3,-fopenmp"], "cuda") == ["-Xcompiler", "-O3", "-Xcompiler", "-fopenmp"]
 

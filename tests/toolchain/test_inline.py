@@ -192,7 +192,8 @@ def test_load_sends_texts_not_paths(cache, monkeypatch, tmp_path):
     requests = []
     intercept(lambda request: requests.append(request) or {"error": "no", "diagnostics": []})
     with pytest.raises(CompileFailed, match="no"):
-        extension.load(name="m", sources=[str(tmp_path / "k.cpp")])
+        extension.load(name="m", sources=[str(tmp_path / "k.cpp")], extra_include_paths=[str(tmp_path), "/usr/include"])
+    assert requests[0]["extra_include_paths"] == [".", "/usr/include"]
     assert requests[0]["files"] == {"k.cpp": '#include "k.h"\n', "k.h": "int f();\n"}
     assert str(tmp_path) not in str(requests[0])
     with pytest.raises(CompileFailed, match="cannot be read"):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from popcorn.verify.compare import Units, all_finite, compare, glance, limit_errors, moved, rms
+from popcorn.verify.judge import judge
 
 FLOOR = 2e-5
 VALUES = st.floats(-1e6, 1e6, width=32)
@@ -274,3 +275,24 @@ def test_all_finite_says_what_isfinite_says(values):
     for dtype in (torch.float32, torch.float16, torch.float64, torch.float8_e5m2):
         tensor = torch.tensor(values, dtype=torch.float32).to(dtype)
         assert all_finite(tensor) == bool(torch.isfinite(tensor.float()).all())
+
+
+@pytest.mark.parametrize("part", [0.05, 0.4])
+def test_a_part_that_is_small_beside_the_rest_cannot_be_left_out(part):
+    generator = torch.Generator().manual_seed(1)
+    truth = torch.randn(4000, generator=generator, dtype=torch.float64)
+    small = torch.arange(4000) < 4000 * part
+    truth[small] *= 1e-9
+    honest = truth.float()
+    without = honest.masked_fill(small, 0.0)
+    for result, passes in ((honest, True), (honest + 1e-11, True), (without, False)):
+        found = compare("out", result, None, truth, truth.float(), moved(truth, truth * (1 + 1e-7)), FLOOR)
+        assert (judge(found, FLOOR) is None) is passes
+    assert limit_errors("out", without, None, truth, FLOOR) is None and glance("out", without, truth, FLOOR) is None
+
+
+def test_dust_that_the_reference_does_not_have_right_accuses_nobody():
+    truth = torch.cat([torch.ones(100), torch.full((99,), 1e-12)]).double()
+    dust = torch.cat([torch.ones(100), torch.full((99,), 1e-8)])
+    found = compare("out", dust, None, truth, dust * 2 - truth.float(), None, FLOOR)
+    assert found.candidate.faint == 1 and judge(found, FLOOR) is None

@@ -1,5 +1,6 @@
 """Checkouts of KernelBench and PopcornBench: `KernelBench/level1/23_Softmax.py`, `level2/popcorn/47_….py`. Files are kept byte for byte."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from popcorn.errors import PopcornError
 from popcorn.suites.facts import INJECTED, parse, undefined_names
 from popcorn.suites.importing.found import Found, files_below, holds_problem, read_python, snake
 
-_LEVEL = re.compile(r"level_?(\d{1,2})", re.IGNORECASE)
+_LEVEL = re.compile(r"level[_ -]?(\d{1,2})", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
 
 
@@ -48,16 +49,37 @@ def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) 
     about: dict[str, Any] = {"key": key, "name": name, "where": str(relative), "level": level, "number": number}
     try:
         source = read_python(path)
-        parse(source, path.name)
+        beside = _beside(parse(source, path.name), path)
         missing = undefined_names(source, path.name, given=frozenset({INJECTED}))
     except PopcornError as error:
         return Found(**about, refused=str(error))
     except (RecursionError, MemoryError):
         return Found(**about, refused="is nested too deeply to be read")
+    if beside:
+        return Found(
+            **about,
+            refused=f"imports {beside}, another file of this folder, and problems are one file each: put what it takes from there into it",
+        )
     if missing:
         names = ", ".join(f"`{name}` (line {line})" for name, line in missing[:3])
         return Found(**about, refused=f"uses {names}, which it never defines")
     return Found(**about, source=source)
+
+
+def _beside(tree: ast.Module, path: Path) -> str | None:
+    """The first import of a file that lies beside, as it is written; None where there is none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+            if node.level:
+                return f"`{'.' * node.level}{node.module or ''}`"
+        else:
+            modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+        for module in modules:
+            first = module.split(".")[0]
+            if first and ((path.parent / f"{first}.py").is_file() or (path.parent / first / "__init__.py").is_file()):
+                return f"`{module}`"
+    return None
 
 
 def _level(relative: Path) -> int | None:

@@ -1,4 +1,4 @@
-"""Rows that hold problems as text (JSONL, CSV, Parquet), as data sets of KernelBench are handed around → a folder that the reader of folders knows."""
+"""Rows that hold problems as text (JSON, JSONL, CSV, Parquet), as data sets of KernelBench are handed around → a folder that the reader of folders knows."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadProblem
-from popcorn.suites.importing.found import MAX_BYTES, MAX_FILES, holds_problem, snake
+from popcorn.suites.importing.found import MAX_BYTES, MAX_FILES, holds_problem, read_json, snake
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 _SHOWN = 8
@@ -49,6 +49,12 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if path.suffix == ".parquet":
         yield from _parquet_rows(path)
         return
+    if path.suffix == ".json":
+        rows = read_json(path)
+        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise BadProblem(f"{path} is no list of rows; expected [{{...}}, ...] with a column of code, or give a folder")
+        yield from rows
+        return
     csv.field_size_limit(MAX_BYTES)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         try:
@@ -82,7 +88,7 @@ def _is_code(value: object) -> bool:
 
 
 def _place(row: dict[str, Any], number: int) -> str:
-    level, own, name = (str(row.get(key) or "") for key in ("level", "problem_id", "name"))
+    level, own, name = ("" if row.get(key) is None else str(row[key]) for key in ("level", "problem_id", "name"))
     level = level.removeprefix("level_").removeprefix("level")
     stem = re.sub(r"^\d+_+", "", name).removesuffix(".py")
     file = f"{own if re.fullmatch(r'[0-9]{1,5}', own) else number}_{snake(stem)[:60] if stem else 'row'}.py"

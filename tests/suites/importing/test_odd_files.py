@@ -195,3 +195,24 @@ def test_rows_without_code_say_which_columns_there_are(tmp_path, text, told):
     (tmp_path / "x.jsonl").write_text(text)
     with pytest.raises(BadProblem, match=told):
         unpack(tmp_path / "x.jsonl", tmp_path / "into")
+
+
+def test_no_row_is_lost_and_a_list_of_rows_is_read_too(tmp_path):
+    rows = [{**ROW, "problem_id": number, "name": "a"} for number in (0, 1, 1)]
+    (tmp_path / "kb.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "kb.json").write_text(json.dumps(rows))
+    for name in ("kb.jsonl", "kb.json"):
+        found = read_folder(unpack(tmp_path / name, tmp_path / name.replace(".", "_")))[1]
+        assert sorted(one.key for one in found) == ["L2/0", "L2/1", "L2/1_a_3"]
+    (tmp_path / "kb.json").write_text("{}")
+    with pytest.raises(BadProblem, match="no list of rows"):
+        unpack(tmp_path / "kb.json", tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [("from .common import x", "`.common`"), ("import common", "`common`"), ("from pack.a import x", "`pack.a`")]
+)
+def test_a_problem_of_several_files_says_what_to_do(tmp_path, line, told):
+    files = {"Level 1/1_a.py": f"{line}\n{samples.SOFTMAX}", "Level 1/common.py": "x = 1\n", "Level 1/pack/__init__.py": ""}
+    found = {one.where: one.refused or "" for one in read_folder(write(tmp_path, files))[1]}
+    assert f"imports {told}, another file of this folder" in found["Level 1/1_a.py"]
