@@ -73,3 +73,10 @@ def test_a_row_of_a_router_with_nan_and_equals_is_ordered_as_torch_orders_it():
     op = find_op("top_k_router")
     for k in (1, 3, 5):
         assert torch.equal(op["popcorn"](logits, k)[1], op.reference(logits, k)[1])
+
+
+@pytest.mark.parametrize("order", [[0, 0, 2, 3], [0, 1, 2, 4], [-1, 1, 2, 3]])
+def test_an_order_that_is_no_permutation_is_refused_where_rows_would_stay_unwritten(order):
+    combine = find_op("moe_combine")["popcorn"]
+    with pytest.raises(RuntimeError, match="returned 3"):
+        combine(torch.ones(4, 8), torch.tensor(order), torch.ones(2, 2))

@@ -1,8 +1,10 @@
-// where each slot's row stands; false for an order that leaves its bounds
-static bool places(const int64_t* order, int64_t slots, std::vector<int64_t>& place) {
-    place.assign(slots, 0);
+// where each slot's row stands; false for an order that is no permutation of the slots
+static bool places(const popcorn_tensor* in, std::vector<int64_t>& place) {
+    if (in[1].dtype != POPCORN_INT64) return false;
+    const int64_t *order = at<int64_t>(in[1]), slots = in[2].shape[0] * in[2].shape[1];
+    place.assign(slots, -1);
     for (int64_t s = 0; s < slots; s++) {
-        if (order[s] < 0 || order[s] >= slots) return false;
+        if (order[s] < 0 || order[s] >= slots || place[order[s]] >= 0) return false;
         place[order[s]] = s;
     }
     return true;
@@ -11,7 +13,7 @@ static bool places(const int64_t* order, int64_t slots, std::vector<int64_t>& pl
 int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
     int64_t d = last(in[0]), n = in[2].shape[0], a = in[2].shape[1];
     std::vector<int64_t> place;
-    if (in[1].dtype != POPCORN_INT64 || !places(at<int64_t>(in[1]), n * a, place)) return 3;
+    if (!places(in, place)) return 3;
     return by_type(in[0].dtype, [&](auto tag) {
         using T = decltype(tag);
         using W = wide<T>;
@@ -33,7 +35,7 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
                      int n_scalars, void*) {
     int64_t d = last(in[0]), n = in[2].shape[0], a = in[2].shape[1];
     std::vector<int64_t> place;
-    if (in[1].dtype != POPCORN_INT64 || !places(at<int64_t>(in[1]), n * a, place)) return 3;
+    if (!places(in, place)) return 3;
     return by_type(in[0].dtype, [&](auto tag) {
         using T = decltype(tag);
         using W = wide<T>;
