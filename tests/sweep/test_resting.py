@@ -1,5 +1,7 @@
 """A model whose provider fails rests, is tried one run at a time, and is left after an hour."""
 
+import pytest
+
 from popcorn.sweep.resting import FIRST_S, IN_A_ROW, LONGEST_S, MOST_RESTS, Resting
 
 
@@ -31,13 +33,22 @@ def test_rests_grow_and_end_with_the_session():
     now = [0.0]
     resting = Resting("the provider", now=lambda: now[0])
     for _ in range(IN_A_ROW):
-        resting.failed("mine", "a", "401")
+        resting.failed("mine", "a", "500")
     rests = []
     while (left_s := resting.left_s(["mine"])) is not None:
         rests.append(left_s)
         now[0] += left_s
         assert not resting.rests("mine")
         resting.begins("mine", "a")
-        resting.failed("mine", "a", "401")
+        resting.failed("mine", "a", "500")
     assert rests == [min(LONGEST_S, FIRST_S * 2**index) for index in range(MOST_RESTS)] and 3600 < sum(rests) < 2 * 3600
     assert resting.rests("mine") and resting.told() == ["mine (left for this session)"]
+
+
+@pytest.mark.parametrize("reason", ["Error code: 401 - invalid x-api-key", "403 Forbidden", "AuthenticationError: no such key"])
+def test_a_model_whose_key_is_refused_is_left_at_once(reason):
+    told = []
+    resting = Resting("the provider", told.append, lambda: 0.0)
+    for _ in range(IN_A_ROW):
+        resting.failed("mine", "a", reason)
+    assert resting.rests("mine") and resting.left_s(["mine"]) is None and "sweep resume" in told[-1]
