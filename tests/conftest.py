@@ -30,7 +30,7 @@ def bench(tmp_path_factory) -> Iterator[Bench]:
             yield made
     finally:
         if before is None:
-            del os.environ["POPCORN_CACHE_DIR"]
+            os.environ.pop("POPCORN_CACHE_DIR", None)
         else:
             os.environ["POPCORN_CACHE_DIR"] = before
 

@@ -50,11 +50,35 @@ class Journal:
             except ValueError:  # mend() has set a torn line aside; anything else is no line of ours
                 continue
         lines = [line for line in found if isinstance(line, dict)]
-        # a run that its provider broke off is not over: what was settled for it then is settled again when it is
+        # a run that its provider, or a fault of ours, broke off is not over: what was settled for it then is settled again when it is
         last = max((index for index, line in enumerate(lines) if _broken_off(line)), default=-1)
-        return [line for index, line in enumerate(lines) if index > last or line.get("kind") not in ("end", "submit")]
+        kept = [line for index, line in enumerate(lines) if index > last or line.get("kind") not in ("end", "submit")]
+        fault = _fault_at_its_end(kept[: last + 1]) if last >= 0 else None
+        return kept if fault is None else [line for index, line in enumerate(kept) if index < fault or index > last]
+
+    def fault(self) -> str | None:
+        """What our own last fault said, in one line."""
+        line = next((line for line in reversed(self.lines) if _is_fault(line)), None)
+        return None if line is None else " ".join(str(line["answer"].get("text")).split())[:300]
+
+    def fault_came_last(self) -> bool:
+        """Whether our own fault is the last thing that happened: then the model's answers still stand, and only the fault is asked again."""
+        return _fault_at_its_end([line for line in self.lines if line.get("kind") not in ("end", "submit")]) is not None or any(
+            _is_fault(line) for line in self.lines if line.get("kind") == "submit"
+        )
 
 
 def _broken_off(line: dict[str, Any]) -> bool:
     run = line.get("run")
-    return line.get("kind") == "end" and isinstance(run, dict) and run.get("ended_by") == "error"
+    return line.get("kind") == "end" and isinstance(run, dict) and (run.get("ended_by") == "error" or run.get("outcome") == "harness_error")
+
+
+def _is_fault(line: dict[str, Any]) -> bool:
+    answer = line.get("answer")
+    return isinstance(answer, dict) and (answer.get("error") == "infrastructure" or answer.get("outcome") == "harness_error")
+
+
+def _fault_at_its_end(lines: list[dict[str, Any]]) -> int | None:
+    """Place of the first call that a fault of ours answered, where the model said nothing after it."""
+    fault = next((index for index, line in enumerate(lines) if line.get("kind") == "call" and _is_fault(line)), None)
+    return None if fault is None or any(line.get("kind") == "output" for line in lines[fault:]) else fault

@@ -1,6 +1,5 @@
 """Tables of a TOML file as named rows: models.toml and tiers.toml, those that ship and a user's own."""
 
-import difflib
 import functools
 from pathlib import Path
 from typing import TypeVar
@@ -8,7 +7,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from popcorn.errors import BadAgent
-from popcorn.reading import read_toml
+from popcorn.reading import read_toml, what_is_wrong
 from popcorn.schema.case import Frozen
 
 R = TypeVar("R", bound=Frozen)
@@ -34,15 +33,5 @@ def _rows(path: Path, _as_it_was: tuple[int, int] | None, row: type[R], what: st
         try:
             made[name] = row.model_validate({"name": name, **values})
         except ValidationError as error:
-            raise BadAgent(f"{path}: [{name[:60]}] {_said(error, row)}; see {shipped}.") from None
+            raise BadAgent(f"{path}: [{name[:60]}]: {what_is_wrong(error, row, without=('name',))}; see {shipped}.") from None
     return made
-
-
-def _said(error: ValidationError, row: type[Frozen]) -> str:
-    first = error.errors(include_url=False)[0]
-    key = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        known = [name for name in row.model_fields if name != "name"]
-        near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1, cutoff=0.0)
-        return f"has no key {key!r}; the nearest is {near[0]!r} of {', '.join(known)}"
-    return f"lacks {key!r}" if first["type"] == "missing" else f"{key}: {first['msg']}"

@@ -113,11 +113,15 @@ def watch_command(run: Run = None) -> None:
 
 
 @app.command("status")
-def status_command(run: Run = None, json: Json = False) -> None:
+def status_command(
+    run: Run = None,
+    models: Annotated[bool, typer.Option("--models", help="Also a line for each model and tier.")] = False,
+    json: Json = False,
+) -> None:
     """What is done, what is under way, who does it."""
     from popcorn.cli.sweeping import show_status
 
-    show_status(run, json)
+    show_status(run, json, models)
 
 
 @app.command("list")

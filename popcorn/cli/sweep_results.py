@@ -77,7 +77,7 @@ def as_text(rows: list[dict[str, Any]]) -> str:
     """The columns that fit a terminal."""
     from popcorn.cli.listing import lay_out, width_here
 
-    names = [name for name in rows[0] if name not in ("no_result", "speedup_mean_correct", "tokens", "run")]
+    names = [name for name in rows[0] if name not in ("speedup_mean_correct", "tokens", "run")]
     right = [index for index, name in enumerate(names) if not isinstance(rows[0][name], str)]
     cells = [[shown(name, row[name]) for name in names] for row in rows]
     return "\n".join(lay_out([heading(name) for name in names], cells, width_here(60, 100), (0, 1), right)) + "\n"

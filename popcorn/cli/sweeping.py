@@ -58,19 +58,24 @@ def show_plan(file: str, gpus: int | None, json: bool) -> None:
     print(json_text.dumps(plan_facts(plan, count))) if json else print("\n".join(plan_lines(plan, count)))
 
 
+def cell_lines(cells: list[dict[str, Any]]) -> list[str]:
+    """A line a model and tier: what is done, what gave up or is left out, what is missing and would cost."""
+    rows = [
+        (
+            cell["model"], cell["tier"], str(cell["jobs"]), str(cell["done"]), str(cell["given_up"] + cell["refused"]), str(cell["missing"]),
+            f"{cell['tokens'] or 0:,}", UNKNOWN if cell["dollars"] is None else f"${cell['dollars']:,.2f}", "measured" if cell["measured"] else "guess",
+        )
+        for cell in cells
+    ]  # fmt: skip
+    headings = ("model", "tier", "jobs", "done", "gave up", "missing", "tokens", "money", "basis")
+    return [*lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 1), right=range(2, 8))]
+
+
 def plan_lines(plan: "Plan", gpus: int) -> list[str]:
     """A plan for people: a line a model and tier, then the sum."""
     from popcorn.sweep.showing import outdated_line
 
-    rows = [
-        (
-            cell.model, cell.tier, str(cell.jobs), str(cell.done), str(cell.missing), f"{cell.tokens or 0:,}",
-            UNKNOWN if cell.dollars is None else f"${cell.dollars:,.2f}", "measured" if cell.measured else "guess",
-        )
-        for cell in plan.cells
-    ]  # fmt: skip
-    headings = ("model", "tier", "jobs", "done", "missing", "tokens", "money", "basis")
-    lines = [*lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 1), right=range(2, 7))]
+    lines = cell_lines([vars(cell) for cell in plan.cells])
     devices = f"{gpus} device{'s' if gpus != 1 else ''} × {plan.matrix.agents_per_gpu} agents"
     lines += [
         f"{plan.matrix.name}: {len(plan.jobs):,} jobs, {plan.done:,} done, {len(plan.missing):,} missing",
@@ -91,6 +96,9 @@ def submit(
     file: str | None, over: dict[str, Any], how: dict[str, Any], local: bool, ray: str | None, folder: Path | None, slurm: list[str], watching: bool, json: bool
 ) -> None:  # fmt: skip
     """Read the matrix, make the folder, start it."""
+    from popcorn.sweep.done import Done
+    from popcorn.sweep.plan import make_plan
+    from popcorn.sweep.showing import outdated_line
     from popcorn.sweep.submitting import prepare
 
     if local and how["container_image"]:
@@ -102,7 +110,10 @@ def submit(
     engine = "local" if local else "ray" if ray else "slurm"
     spec = {**how, "engine": engine, "slurm": dict(one.split("=", 1) for one in slurm), "ray_address": ray}
     spec["fresh_environments"] = matrix.kind == "ops"
-    start(prepare(matrix, folder, own_cache=engine == "slurm" or matrix.kind == "ops", **spec), watching, json)
+    made = prepare(matrix, folder, own_cache=engine == "slurm" or matrix.kind == "ops", **spec)
+    if matrix.kind == "agents" and (plan := make_plan(matrix, Done(Path(made.spec().cache)))).outdated:
+        typer.echo(outdated_line(plan.outdated, plan.outdated_by), err=True)
+    start(made, watching, json)
 
 
 def with_ops(matrix: Matrix, over: dict[str, Any]) -> Matrix:
@@ -191,12 +202,17 @@ def watch(folder: SweepFolder, every_s: float = 2.0) -> None:
             time.sleep(every_s)
 
 
-def show_status(run: str | None, json: bool) -> None:
+def show_status(run: str | None, json: bool, models: bool = False) -> None:
     """Once."""
     from popcorn.sweep.showing import sweep_facts, sweep_table
 
     facts = sweep_facts(find_sweep(run))
-    print(json_text.dumps(facts)) if json else console().print(sweep_table(facts))
+    if json:
+        print(json_text.dumps(facts))
+        return
+    console().print(sweep_table(facts))
+    if models and facts.get("cells"):
+        print("\n".join(["", *cell_lines(facts["cells"])]))
 
 
 def list_sweeps(json: bool) -> None:

@@ -45,12 +45,6 @@ def processors(device: int) -> int:
     return int(torch.cuda.get_device_properties(device).multi_processor_count) if device >= 0 else 2
 
 
-@functools.lru_cache(4096)
-def persistent(tiles: int, warps: int, device: int) -> int:
-    """Programs that stay, each going over several tiles and keeping a sum: as many as run at once, a fixed number for a shape."""
-    return min(tiles, processors(device) * max(1, 32 // warps))
-
-
 class Patch(NamedTuple):
     """Work that is done element by element on rows, a sum of each row at hand: any length runs at the speed of a copy."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from popcorn.errors import BadSearch
-from popcorn.reading import read_kernel, read_toml
+from popcorn.reading import read_kernel, read_toml, what_is_wrong
 from popcorn.schema.case import Frozen
 from popcorn.search.edits import split
 from popcorn.suites.problems import Problem, find_problem
@@ -55,10 +55,7 @@ def load_task(folder: Path) -> Task:
             else {}
         )
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BadSearch(
-            f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; known are {', '.join(TaskFile.model_fields)}."
-        ) from None
+        raise BadSearch(f"{path}: {what_is_wrong(error, TaskFile)}.") from None
     kernel = _kernel(folder, file)
     source = read_kernel(kernel)
     if file.marks and split(source) is None:

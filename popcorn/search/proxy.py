@@ -22,7 +22,7 @@ from popcorn.agents.place import Place
 from popcorn.agents.providers.scripted import kernels_for
 from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSearch, PopcornError
-from popcorn.reading import read_toml
+from popcorn.reading import read_toml, what_is_wrong
 from popcorn.search.finding import Finding
 from popcorn.search.judging import Effort
 from popcorn.search.plan import SearchPlan
@@ -64,8 +64,7 @@ def plan_of(name: str, fields: Mapping[str, Any], problem: str, language: str, s
     try:
         return SearchPlan(**{"seeds": seeds, "language": language, **own, "problem": problem})
     except (ValidationError, TypeError) as error:
-        said = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (name,), "msg": str(error)}
-        raise BadSearch(f"evolve/{name}: {'.'.join(map(str, said['loc']))}: {said['msg']}") from None
+        raise BadSearch(f"evolve/{name}: {what_is_wrong(error, SearchPlan) if isinstance(error, ValidationError) else error}.") from None
 
 
 def problem_in(messages: list[dict[str, Any]], size: Size) -> Problem:

@@ -87,7 +87,7 @@ def timing(record: Record) -> Section:
         Fact("eager runtime", words.sampled(base), "the reference as written, in turns with the kernel"),
         fact("torch.compile runtime", compiled, words.sampled, unknown=no),
         Fact("speedup over eager", words.times(told.speedup), "unproven" if told.control.fit is False else told.comparison),
-        fact("speedup over torch.compile", told.speedup_compiled, words.times, unknown=no),
+        fact("speedup over torch.compile", told.speedup_compiled, words.times, "by way of eager, which each was timed in turns with", no),
         Fact("kernel mean / std", _pair(one), "raw samples"),
         Fact("eager mean / std", _pair(base), "raw samples"),
         Fact("kernel p10 / p90", f"{words.time(one.p10_s)} / {words.time(one.p90_s)}"),
@@ -250,13 +250,10 @@ def energy(record: Record) -> Section:
 def stages(record: Record) -> Section:
     """Build, queue, work."""
     build, made = record.build, record.provenance
+    how = "from the cache" if build.cached else build.tier and f"headers: {build.tier}"
     facts = [
         fact(
-            "build",
-            build.build_s or (0.0 if build.cached else None),
-            words.time,
-            "from the cache" if build.cached else build.tier and f"headers: {build.tier}",
-            build.reason or "nothing is built for this language",
+            "build", build.build_s or (0.0 if build.cached else None), words.time, how, build.reason or "nothing is built for this language"
         ),
         Fact("build lane", f"{words.time(made.build_lane.queue_s)} queued, {words.time(made.build_lane.run_s)} at work"),
         Fact("device lane", f"{words.time(made.device_lane.queue_s)} queued, {words.time(made.device_lane.run_s)} at work"),
@@ -266,7 +263,7 @@ def stages(record: Record) -> Section:
             words.date(made.made) + " UTC",
             f"Popcorn {made.harness}{', ' + made.git_sha[:10] if made.git_sha else ''} · {made.engine}",
         ),
-        fact("sizes of the trials", made.sizes and made.sizes.replace("_", " ")),
+        fact("sizes of the trials", made.sizes and made.sizes.replace("_", " "), unknown="older records do not say"),
         fact("seed", made.seed, note="secret until the verdict; the kernel never had it"),
         fact("seed commitment", made.seed_commitment, note="SHA-256 of the seed, made before the kernel ran"),
     ]
@@ -303,4 +300,5 @@ def headline(record: Record) -> str:
     if told.control.fit is False:
         return f"{words.ratio(told.speedup.value)} against eager, unproven: the machine was not fit to measure"
     tail = {"faster": "faster than eager", "slower": "the speed of eager", "no difference": "eager: no difference that can be told"}
-    return f"{words.ratio(told.speedup.value)} {tail[told.comparison]}"
+    unsure = "; no controls were run with it" if told.control.fit is None else ""
+    return f"{words.ratio(told.speedup.value)} {tail[told.comparison]}{unsure}"

@@ -17,13 +17,13 @@ from popcorn.records.tables import KEY, Tables, opened
 from popcorn.schema.run import Run
 from popcorn.scoring import Attempt, Mode, Standing, mode_of, optimal, standings
 from popcorn.site.searches import Search, read_searches
-from popcorn.site.words import place_of
+from popcorn.site.words import name, place_of
 
 Row = dict[str, Any]
 
 _COLUMNS = """id, problem, problem_hash, implementation, candidate_hash, language, name, case_id, case_precision, case_gradient,
 machine_device_id, machine_device_name, outcome, outcome_group, verdict_reason, time_s, low_s, high_s, baseline_time_s, speedup, speedup_low,
-speedup_high, speedup_compiled, comparison, control_fit, sol, roofline_sol_model, sol_source, bound, energy_j, energy_ratio, memory_ratio, launches_fusion_ratio,
+speedup_high, speedup_compiled, speedup_compiled_low, speedup_compiled_high, comparison, control_fit, sol, roofline_sol_model, sol_source, bound, energy_j, energy_ratio, memory_ratio, launches_fusion_ratio,
 device_lane_run_s, made, judgement, judgement_evidence"""
 EVALUATIONS = f"SELECT {_COLUMNS} FROM records WHERE kind = 'evaluation' ORDER BY made DESC, id"
 REFERENCES = """SELECT problem, problem_hash, arg_max(reference, made) AS reference, max(made) AS made FROM records
@@ -139,7 +139,7 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
         if isinstance(source.tables, Store):
             found.warnings += source.tables.warnings
     for row in found.evaluations:
-        row["name"] = told_apart(row)
+        row["name"] = told_apart(row) and name(told_apart(row))
     found.evaluations.sort(key=lambda row: row["made"] or "", reverse=True)
     found.runs.sort(key=lambda one: one.run.started or "", reverse=True)
     _score(found)
@@ -163,10 +163,10 @@ def _score(found: Gathered) -> None:
 
 def told_apart(row: Row) -> str | None:
     """A kernel's name; where its file is called what everybody's is, with the first digits of its text's hash."""
-    name = row["name"]
-    if name and name.rpartition(".")[0].lower() in _EVERYBODYS and row["candidate_hash"]:
-        return f"{name} {row['candidate_hash'][:6]}"
-    return name
+    given: str | None = row["name"]
+    if given and given.rpartition(".")[0].lower() in _EVERYBODYS and row["candidate_hash"]:
+        return f"{given} {row['candidate_hash'][:6]}"
+    return given
 
 
 _EVERYBODYS = {"kernel", "submission", "candidate", "main", "model_new", "modelnew", "solution"}

@@ -57,7 +57,7 @@ def environment() -> Any:
     )
     names = (
         "time", "ratio", "size", "percent", "energy", "whole", "number", "money", "date", "long_time", "times", "sampled", "outcome_word",
-        "outcome_group", "outcome_mark", "file_name", "count", "along", "clipped",
+        "outcome_group", "outcome_mark", "file_name", "count", "along", "clipped", "name",
     )  # fmt: skip
     made.filters.update({name: getattr(words, name) for name in names})
     from markupsafe import Markup

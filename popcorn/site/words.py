@@ -127,6 +127,13 @@ def clipped(text: str | None, most: int = 160) -> str:
     return plain if len(plain) <= most else f"{plain[: most - 1]}…"
 
 
+def name(text: str | None, most: int = 160) -> str:
+    """Anybody's name for a heading or a list: what would hide or reorder text is written out, what is too long is cut."""
+    from popcorn.site.code import clean
+
+    return clipped(clean(text or ""), most)
+
+
 def between(low: str, high: str) -> str:
     """An interval, kept on one line."""
     return f"[{low}, {high}]".replace(" ", "\u00a0")

@@ -28,7 +28,7 @@ from popcorn.records.runs import FILE
 from popcorn.sweep.jobs import Job, question_of
 
 if TYPE_CHECKING:
-    from popcorn.sweep.working import Session
+    from popcorn.sweep.session import Session
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 AT_ONCE = 2000
@@ -109,8 +109,11 @@ async def _carry_out(job: Job, place: Place, state: TaskState, session: "Session
         _set_aside(session.runs / identity, session.cache, goes_on=True)
         session.failed(job, "api_error", run.reason or "the provider gave no reason", run, goes_on=True)
     elif run.outcome == "harness_error":
-        _set_aside(session.runs / identity, session.cache)
-        session.failed(job, "infrastructure", f"the evaluation of {run.record_id} failed by a fault of the harness", run)
+        goes_on = recorder.journal.fault_came_last()
+        _set_aside(session.runs / identity, session.cache, goes_on)
+        session.failed(
+            job, "infrastructure", recorder.journal.fault() or f"the evaluation {run.record_id} is a fault of the harness", run, goes_on
+        )
     else:
         session.ended(job, run)
 

@@ -21,7 +21,7 @@ from pydantic import Field, ValidationError
 
 from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSweep
-from popcorn.reading import read_toml
+from popcorn.reading import read_toml, what_is_wrong
 from popcorn.records.appending import write_whole
 from popcorn.sweep.matrix import Strict, read_matrix
 
@@ -69,8 +69,7 @@ def read_campaign(path: Path) -> Campaign:
     try:
         return Campaign.model_validate(tables)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise BadSweep(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; see sweeps/campaign.toml.") from None
+        raise BadSweep(f"{path}: {what_is_wrong(error, Campaign)}; see sweeps/campaign.toml.") from None
 
 
 class CampaignFolder:

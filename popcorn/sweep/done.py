@@ -51,12 +51,27 @@ class Done:
 
     def __init__(self, cache: Path):
         self.folder = cache / "jobs"
+        self._read_to: dict[Path, int] = {}
+        self._done: set[str] = set()
 
     def add(self, job: str, kind: Kind, sweep: str, **facts: Any) -> None:
         """One job ended; on disk when this returns."""
         line = {"job": job, "kind": kind, "sweep": sweep, "at": datetime.now(UTC).isoformat(timespec="seconds"), **facts}
         self.folder.mkdir(parents=True, exist_ok=True)
         append_line(self.folder / f"{host_hash()}.jsonl", json.dumps(line).encode())
+
+    def has(self, job: str) -> bool:
+        """Whether it has a result by now. Reads what was added since it was last asked."""
+        for path in self.folder.glob("*.jsonl"):
+            start = self._read_to.get(path, 0)
+            if path.stat().st_size > start:
+                with path.open("rb") as file:
+                    file.seek(start)
+                    fresh = file.read()
+                whole = fresh.rfind(b"\n") + 1
+                self._read_to[path] = start + whole
+                self._done.update(line["job"] for line in _lines(fresh[:whole]) if line["kind"] == "done")
+        return job in self._done
 
     def forgive(self, jobs: list[str], sweep: str) -> None:
         """Earlier failures of these jobs no longer count against their retries."""
@@ -105,10 +120,14 @@ class Done:
         for path in sorted(self.folder.glob("*.jsonl")):
             if not path.read_bytes().endswith(b"\n"):
                 mend(path)
-            for text in path.read_bytes().splitlines():
-                try:
-                    line = json.loads(text)
-                except ValueError:  # a torn line, or one of somebody else's
-                    continue
-                if isinstance(line, dict) and "job" in line and "kind" in line:
-                    yield line
+            yield from _lines(path.read_bytes())
+
+
+def _lines(data: bytes) -> Iterator[dict[str, Any]]:
+    for text in data.splitlines():
+        try:
+            line = json.loads(text)
+        except ValueError:  # a torn line, or one of somebody else's
+            continue
+        if isinstance(line, dict) and "job" in line and "kind" in line:
+            yield line

@@ -32,7 +32,7 @@ from popcorn.sweep.matrix import Matrix
 from popcorn.sweep.phases import find_phase, make_environment, why_skipped
 
 if TYPE_CHECKING:
-    from popcorn.sweep.working import Session
+    from popcorn.sweep.session import Session
 
 FOLD_S = 60.0
 RESTARTS = 60
@@ -102,7 +102,7 @@ def phase_facts(folder: SweepFolder, spec: Spec) -> dict[str, Any]:
 
 def fill_here(folder: SweepFolder, epoch: str) -> "Session":
     """Every phase on this machine, one after the other: the orchestrator without Slurm. Ctrl-C drains after the case in flight."""
-    from popcorn.sweep.working import Session
+    from popcorn.sweep.session import Session
 
     spec = folder.spec()
     store = Store(Path(spec.cache) / "records")

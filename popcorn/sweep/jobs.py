@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from popcorn import __version__
 from popcorn.agents.budget import Budget
 from popcorn.agents.models import Row, find_model
@@ -17,6 +19,7 @@ from popcorn.agents.prompts import wording
 from popcorn.agents.tiers import Tier, find_tier
 from popcorn.agents.workbench import Settings
 from popcorn.errors import BadSweep
+from popcorn.reading import what_is_wrong
 from popcorn.suites.problems import Problem, facts, find_problem, list_problems
 from popcorn.sweep.matrix import Matrix
 
@@ -69,9 +72,9 @@ def row_of(matrix: Matrix, name: str) -> Row:
     if name not in matrix.model:
         return find_model(name, matrix.models_file)
     try:
-        return Row(name=name, **matrix.model[name])
-    except (TypeError, ValueError) as error:
-        raise BadSweep(f"[model.{name}] is no row of a model ({str(error).splitlines()[0]}); see models.toml for the keys.") from None
+        return Row.model_validate({**matrix.model[name], "name": name})
+    except ValidationError as error:
+        raise BadSweep(f"[model.{name}] is no row of a model: {what_is_wrong(error, Row, without=('name',))}; see models.toml.") from None
 
 
 def budget_of(matrix: Matrix, tier: Tier) -> Budget:

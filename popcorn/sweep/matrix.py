@@ -1,13 +1,12 @@
 """Matrix: a sweep as its TOML file asks for it. Strict: an unknown key is an error that names the nearest one. Imports no torch."""
 
-import difflib
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from popcorn.errors import BadSweep
-from popcorn.reading import read_toml
+from popcorn.reading import read_toml, what_is_wrong
 from popcorn.schema.case import Frozen, Precision
 
 MAX_DEPTH = 8
@@ -132,7 +131,7 @@ def make_matrix(tables: dict[str, Any], where: str) -> Matrix:
     try:
         matrix = Matrix.model_validate(tables)
     except ValidationError as error:
-        raise BadSweep(f"{where}: {_first(error)}") from None
+        raise BadSweep(f"{where}: {what_is_wrong(error, Matrix, also=('extends',))}.") from None
     if matrix.kind == "agents":
         missing = [name for name in ("models", "tiers") if not getattr(matrix, name)]
         if not (matrix.levels or matrix.problems):
@@ -168,19 +167,3 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
         old = merged.get(name)
         merged[name] = _over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return merged
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] != "extra_forbidden":
-        return f"{where}: {first['msg']}, got {str(first.get('input'))[:80]!r}."
-    keys = _keys_at(first["loc"][:-1])
-    near = difflib.get_close_matches(str(first["loc"][-1]), keys, n=1, cutoff=0.0)
-    return f"there is no key {where!r}; the nearest is {near[0]!r}. Keys here: {', '.join(keys)}."
-
-
-def _keys_at(path: tuple[int | str, ...]) -> list[str]:
-    tables: dict[str, type[Strict]] = {"budgets": Budgets, "retries": Retries, "limits": Limits, "ops": Phases}
-    table = tables.get(str(path[0]) if path else "", Matrix)
-    return [*table.model_fields, *(["extends"] if table is Matrix else [])]

@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from popcorn.errors import MissingFile
 from popcorn.records.exporting import incomplete
 from popcorn.records.migrations import read_record
+from popcorn.records.runs import FILE
 from popcorn.records.store import Store
 from popcorn.records.tables import merge_records
 from popcorn.schema.record import Record
@@ -97,15 +99,16 @@ def _caches(source: Path) -> list[Path]:
 
 
 def _merge_runs(source: Path, to: Path, told: Merged) -> int:
-    """Folders of runs that ended, whole; one that ended wins over one that did not."""
+    """Folders of runs, whole: one that ended wins over one that did not, and one that was broken off, of which there is a journal alone, goes on here."""
     added = 0
-    for path in sorted((source / "runs" / "agents").glob("*/run.json")):
-        run, there = path.parent, to / "runs" / "agents" / path.parent.name
-        ended = json.loads(path.read_text()).get("ended_by") is not None
-        if (there / "run.json").is_file():
-            here = json.loads((there / "run.json").read_text())
-            if here.get("ended_by") is not None or not ended:
-                if here.get("record_id") != json.loads(path.read_text()).get("record_id"):
+    for run in sorted((source / "runs" / "agents").iterdir()) if (source / "runs" / "agents").is_dir() else ():
+        if not any((run / name).is_file() for name in (FILE, "journal.jsonl")):
+            continue
+        there = to / "runs" / "agents" / run.name
+        mine, theirs = _run(there), _run(run)
+        if there.is_dir():
+            if mine.get("ended_by") is not None or theirs.get("ended_by") is None:
+                if mine.get("record_id") != theirs.get("record_id"):
                     told.conflicts.append(f"run {run.name} has two contents; the one that was here is kept")
                 continue
             shutil.rmtree(there)
@@ -115,13 +118,30 @@ def _merge_runs(source: Path, to: Path, told: Merged) -> int:
     return added
 
 
+def _run(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _merge_jobs(source: Path, to: Path) -> int:
+    """Ends of jobs, and failed attempts with what they cost; how many results came in."""
     theirs, ours = Done(source), Done(to)
-    have = ours.read().done
+    known = {(line["job"], line["kind"], line.get("at")) for line in ours.lines()}
+    done = set(ours.read().done)
     added = 0
-    for line in theirs.read().done.values():
-        if line["job"] not in have:
-            facts = {name: value for name, value in line.items() if name not in ("job", "kind", "sweep", "at")}
-            ours.add(line["job"], "done", str(line.get("sweep", "")), **facts)
+    for line in list(theirs.lines()):
+        if (
+            line["kind"] == "forgiven"
+            or (line["job"], line["kind"], line.get("at")) in known
+            or (line["kind"] == "done" and line["job"] in done)
+        ):
+            continue
+        facts = {name: value for name, value in line.items() if name not in ("job", "kind", "sweep")}
+        ours.add(line["job"], line["kind"], str(line.get("sweep", "")), **facts)
+        if line["kind"] == "done":
+            done.add(line["job"])
             added += 1
     return added

@@ -1,11 +1,12 @@
-"""Models whose provider fails rest: their jobs wait, so that neither an outage nor a wrong key uses up the retries of all of them. Imports no torch."""
+"""Models whose provider fails rest, and so does a machine whose evaluations do: jobs wait, so that neither an outage nor a wrong key nor a full /dev/shm uses
+up the retries of all of them. Imports no torch."""
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 IN_A_ROW = 5
-"""Runs of a model that its provider broke off, without an answer between them, before the others wait."""
+"""Runs that were broken off, without one that ended between them, before the others wait."""
 FIRST_S, LONGEST_S = 60.0, 1800.0
 """A rest; each further one takes twice as long."""
 MOST_RESTS = 6
@@ -17,31 +18,27 @@ class _State:
     failures: int = 0
     rests: int = 0
     until: float = 0.0
-    trying: bool = False
-    """Whether the one run is under way that finds out how things stand."""
+    trying: str | None = None
+    """The job under way that finds out how things stand."""
 
 
 class Resting:
-    """Which models rest, in one session."""
+    """Which models, or machines, rest, in one session."""
 
-    def __init__(self, tell: Callable[[str], None] = lambda _: None, now: Callable[[], float] = time.monotonic):
-        self._tell, self._now = tell, now
+    def __init__(self, what: str, tell: Callable[[str], None] = lambda _: None, now: Callable[[], float] = time.monotonic):
+        self._what, self._tell, self._now = what, tell, now
         self._states: dict[str, _State] = {}
 
-    def may_begin(self, model: str) -> bool:
-        """Whether a job of this model may begin: after a rest one at a time, until there is an answer."""
+    def begins(self, model: str, job: str) -> None:
+        """A job of this model begins: after a rest the only one, until there is an answer."""
         state = self._states.get(model)
-        if state is None or state.failures < IN_A_ROW:
-            return True
-        if self.rests(model):
-            return False
-        state.trying = True
-        return True
+        if state is not None and state.failures >= IN_A_ROW:
+            state.trying = job
 
     def rests(self, model: str) -> bool:
         """Whether its jobs wait."""
         state = self._states.get(model)
-        return state is not None and state.failures >= IN_A_ROW and (state.trying or self._left(state) > 0)
+        return state is not None and state.failures >= IN_A_ROW and (state.trying is not None or self._left(state) > 0)
 
     def left_s(self, models: Iterable[str]) -> float | None:
         """Until the first of them may be tried again; None where all are left to a later session."""
@@ -53,22 +50,23 @@ class Resting:
         if self._states.pop(model, _State()).rests:
             self._tell(f"{model}: answers again")
 
-    def failed(self, model: str, reason: str) -> None:
+    def failed(self, model: str, job: str, reason: str) -> None:
         """Its provider broke a run off."""
         state = self._states.setdefault(model, _State())
         state.failures += 1
-        if state.failures < IN_A_ROW or (state.rests and not state.trying):
+        if state.failures < IN_A_ROW or (state.rests and state.trying != job):
             return  # few so far, or one that was under way when the rest began
-        state.trying, state.rests = False, state.rests + 1
+        state.trying, state.rests = None, state.rests + 1
         rest_s = min(LONGEST_S, FIRST_S * 2 ** (state.rests - 1))
         state.until = self._now() + rest_s
         waits = f"its jobs rest {rest_s:.0f} s" if state.rests <= MOST_RESTS else "its jobs are left to `popcorn sweep resume`"
-        self._tell(f"{model}: the provider broke off {state.failures} runs in a row ({reason[:200]}); {waits}")
+        self._tell(f"{model}: {self._what} broke off {state.failures} runs in a row ({reason[:200]}); {waits}")
 
-    def let_go(self, model: str) -> None:
-        """The run that was to find out ended in another way."""
-        if model in self._states:
-            self._states[model].trying = False
+    def let_go(self, model: str, job: str) -> None:
+        """A job is no longer under way, however it ended."""
+        state = self._states.get(model)
+        if state is not None and state.trying == job:
+            state.trying = None
 
     def told(self) -> list[str]:
         """Of each model that rests, for how long."""

@@ -53,7 +53,7 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
             "jobs": len(plan.jobs), "done": plan.done, "missing": len(plan.missing), "given_up": sum(cell.given_up for cell in plan.cells),
             "refused": sum(cell.refused for cell in plan.cells), "outcomes": outcomes, "tokens": spent.tokens, "dollars": spent.dollars, "unpriced": spent.unpriced,
             "expected_dollars": plan.dollars, "measured": all(cell.measured for cell in plan.cells if cell.missing), "expected_hours": plan.hours(max(1, sum(len(one.get("devices", ())) for one in live or workers))),
-            "outdated": plan.outdated, "failures": failures(plan),
+            "outdated": plan.outdated, "failures": failures(plan), "cells": [vars(cell) for cell in plan.cells],
         }  # fmt: skip
     else:
         from popcorn.sweep.filling import phase_facts
@@ -112,7 +112,7 @@ def sweep_table(facts: dict[str, Any]) -> "Group":
                 f"  {phase['phase']:20} {phase['done']:>6,} of {phase['jobs']:>6,} rows{'  · ' + phase['reason'] if phase.get('reason') else ''}"
             )
         )
-    active = [one for worker in facts["workers"] if worker.get("state") != "ended" for one in worker.get("active", ())]
+    active = [one for worker in facts["workers"] if worker.get("state") not in ("ended", "lost") for one in worker.get("active", ())]
     if active:
         table = _table("problem", "model", "tier", "turn", "now", "best", "device")
         for one in sorted(active, key=lambda one: one["since"])[:MOST_ACTIVE]:
@@ -149,8 +149,10 @@ def worker_line(worker: dict[str, Any]) -> str:
         parts.append(f"{worker.get('remembered', 0)} of {worker['asked']} evaluations remembered")
     if worker.get("paused"):
         parts.append(f"paused: {'; '.join(worker['paused'])}")
+    if worker.get("why"):
+        parts.append(f"stopped: {worker['why']}")
     if worker.get("resting"):
-        parts.append(f"models at rest: {', '.join(worker['resting'])}")
+        parts.append(f"at rest: {', '.join(worker['resting'])}")
     if worker.get("state") == "lost":
         parts.append(f"silent for {show_time(time.time() - float(worker['updated']))}")
     return " · ".join(part for part in parts if part)

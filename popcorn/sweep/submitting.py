@@ -14,7 +14,8 @@ from popcorn.sweep.folder import Spec, SweepFolder, cluster_sweeps, local_sweeps
 from popcorn.sweep.jobs import agent_jobs, fingerprint
 from popcorn.sweep.matrix import Matrix
 from popcorn.sweep.places import open_places
-from popcorn.sweep.working import Opener, Session, work
+from popcorn.sweep.session import Session
+from popcorn.sweep.working import Opener, work
 
 
 def prepare(matrix: Matrix, folder: Path | None = None, *, own_cache: bool = False, **facts: object) -> SweepFolder:

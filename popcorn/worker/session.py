@@ -78,7 +78,6 @@ class Session:
         self._served: set[Child] = set()
         """Those that served another one before."""
         self._children: list[Child] = []
-        self._candidate_file: Path | None = None
         self.oracle: Child | None = None
         self.candidate: Child | None = None
         self.profile: Profile | None = None

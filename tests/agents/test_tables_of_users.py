@@ -24,10 +24,10 @@ def test_a_file_that_is_no_table_ends_in_one_sentence_that_names_it(tmp_path: Pa
 
 def test_an_unknown_key_is_told_with_its_table_and_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("[thrifty]\nturns = 4\n")
-    with pytest.raises(BadAgent, match=r"\[thrifty\] has no key 'turns'; the nearest is 'max_turns'"):
+    with pytest.raises(BadAgent, match=r"\[thrifty\]: there is no key 'turns'; the nearest is 'max_turns'"):
         tiers(tmp_path / "mine.toml")
     (tmp_path / "mine.toml").write_text("[mine]\nconnections = 4\n")
-    with pytest.raises(BadAgent, match=r"\[mine\] lacks 'provider'"):
+    with pytest.raises(BadAgent, match=r"\[mine\]: 'provider' is missing"):
         models(tmp_path / "mine.toml")
 
 

@@ -247,7 +247,7 @@ def fill(folder: Path, problems: int = 6) -> Store:
     store = Store(folder / "records")
     records, runs = sweep(problems)
     odd = extremes()
-    store.extend([*odd, *records, *library(versions=("2.11.0+cu130", "2.10.0+cu128"))])
+    store.extend([*odd, *records, *library(versions=("2.11.0+cu130", "2.10.0+cu128")), *library("softmax")[:4]])
     store.ledger.judge(odd[-1].id, "condemned", f"it replays a file {HOSTILE}")
     store.ledger.judge(odd[0].id, "suspected", "its times are odd")
     for run in runs:

@@ -1,8 +1,8 @@
 """What a record has several of stands in tables: every output, every kernel; what nobody knows has no column."""
 
-from popcorn.schema.measurement import Counters, KernelCounters, Measurement
+from popcorn.schema.measurement import Control, Counters, KernelCounters, Measurement
 from popcorn.schema.verdict import Precision
-from popcorn.site.facts import precision
+from popcorn.site.facts import headline, precision
 from popcorn.site.facts_tables import tables_of
 from tests.made_records import make_record
 
@@ -31,3 +31,16 @@ def test_every_kernel_of_a_profile_has_a_row_and_one_output_or_kernel_needs_no_t
     assert table.headings == ("kernel", "time", "occupancy", "longest stall")
     assert table.rows == (("a" * 80, "2.00 µs", "—", "long_scoreboard"), ("b", "—", "50.0 %", "—"))
     assert list(tables_of(record(kernels=kernels[:1]))) == []
+
+
+def test_a_headline_says_where_controls_are_missing_or_failed():
+    said = []
+    for fit in (True, None, False):
+        made = make_record()
+        timing = made.measurement.timing.model_copy(update={"control": Control(fit=fit)})
+        said.append(headline(make_record(measurement=Measurement(timing=timing))))
+    assert (
+        said[0] == "3.14× faster than eager"
+        and said[1] == "3.14× faster than eager; no controls were run with it"
+        and "unproven" in said[2]
+    )

@@ -83,6 +83,11 @@ def test_words_for_quantities():
     assert (place_of("popcorn/L2/47"), place_of("/a/b.py")) == (("popcorn", 2), ("other", 0))
 
 
+def test_a_name_hides_nothing_and_is_cut():
+    assert words.name("a\u202eb\x1b[31m\n c") == "a\\u202eb\\u001b[31m c" and words.name(None) == ""
+    assert len(words.name("x" * 10_000)) == 160
+
+
 def test_source_is_highlighted_line_by_line_and_hides_nothing():
     lines = code.lines_of('x = """a\nb"""  # \u202e</script>\n', "python")
     assert len(lines) == 2 and "&lt;/script&gt;" in lines[1] and "\\u202e" in lines[1]

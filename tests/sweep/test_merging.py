@@ -40,6 +40,19 @@ def test_shards_runs_and_ends_come_together_once(tmp_path):
     assert (again.records, again.runs, again.jobs) == (0, 0, 0)
 
 
+def test_what_failed_attempts_cost_and_what_they_had_reached_come_along(tmp_path):
+    source, into = cache(tmp_path / "n1", "correct"), tmp_path / "all"
+    for _ in range(2):
+        Done(source).add("j1", "api_error", "sweep", reason="500", tokens=10, cost_usd=1.0)
+    broken = source / "runs" / "agents" / "b"
+    broken.mkdir()
+    (broken / "journal.jsonl").write_text("{}\n")
+    for runs in (2, 0):
+        assert merge_caches([source], into).runs == runs
+        assert Done(into).spent("sweep").dollars == 2.0 and Done(into).read().failures["j1"]["api_error"] == 2
+    assert (into / "runs" / "agents" / "b" / "journal.jsonl").is_file()
+
+
 def test_conflicts_are_told_and_incomplete_rows_are_scrubbed(tmp_path):
     first, second = cache(tmp_path / "n1", "correct", "harness_error"), cache(tmp_path / "n2", "wrong_values")
     told = merge_caches([first, second], tmp_path / "all", scrub=True)

@@ -5,32 +5,39 @@ from popcorn.sweep.resting import FIRST_S, IN_A_ROW, LONGEST_S, MOST_RESTS, Rest
 
 def test_a_model_rests_after_failures_in_a_row_and_one_run_finds_out_how_things_stand():
     now, told = [0.0], []
-    resting = Resting(told.append, lambda: now[0])
+    resting = Resting("the provider", told.append, lambda: now[0])
     for _ in range(IN_A_ROW - 1):
-        resting.failed("mine", "500")
-        assert resting.may_begin("mine")
-    resting.failed("mine", "500")
-    resting.failed("mine", "500")  # one that was under way
-    assert len(told) == 1 and "rest 60 s" in told[0] and not resting.may_begin("mine") and resting.may_begin("yours")
+        resting.failed("mine", "a", "500")
+        assert not resting.rests("mine")
+    resting.failed("mine", "a", "500")
+    resting.failed("mine", "a", "500")  # one that was under way
+    assert len(told) == 1 and "rest 60 s" in told[0] and resting.rests("mine") and not resting.rests("yours")
     assert resting.left_s(["mine", "yours"]) == FIRST_S and resting.told() == ["mine (60 s)"]
     now[0] += FIRST_S
-    assert not resting.rests("mine") and resting.may_begin("mine") and not resting.may_begin("mine"), "one at a time"
-    resting.let_go("mine")
-    assert resting.may_begin("mine"), "that one was cancelled"
+    assert not resting.rests("mine")
+    resting.begins("mine", "a")
+    assert resting.rests("mine"), "one at a time"
+    resting.let_go("mine", "b")
+    resting.failed("mine", "b", "500")
+    assert resting.rests("mine") and len(told) == 1, "one that was under way says nothing new"
+    resting.let_go("mine", "a")
+    assert not resting.rests("mine"), "that one was cancelled"
     resting.answered("mine")
-    assert "answers again" in told[-1] and resting.may_begin("mine") and resting.may_begin("mine")
+    resting.begins("mine", "a")
+    assert "answers again" in told[-1] and not resting.rests("mine")
 
 
 def test_rests_grow_and_end_with_the_session():
     now = [0.0]
-    resting = Resting(now=lambda: now[0])
+    resting = Resting("the provider", now=lambda: now[0])
     for _ in range(IN_A_ROW):
-        resting.failed("mine", "401")
+        resting.failed("mine", "a", "401")
     rests = []
     while (left_s := resting.left_s(["mine"])) is not None:
         rests.append(left_s)
         now[0] += left_s
-        assert resting.may_begin("mine")
-        resting.failed("mine", "401")
+        assert not resting.rests("mine")
+        resting.begins("mine", "a")
+        resting.failed("mine", "a", "401")
     assert rests == [min(LONGEST_S, FIRST_S * 2**index) for index in range(MOST_RESTS)] and 3600 < sum(rests) < 2 * 3600
-    assert not resting.may_begin("mine") and resting.told() == ["mine (left for this session)"]
+    assert resting.rests("mine") and resting.told() == ["mine (left for this session)"]

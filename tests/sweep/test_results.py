@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -61,6 +62,8 @@ def test_what_is_missing_or_was_broken_off_is_told_apart_from_what_is_wrong(cach
     Done(cache).add(second.id, "api_error", "small", reason="500")
     plan, attempts, _ = results(folder)
     assert [one.mode for one in attempts] == ["error", "infrastructure"] and not plan.missing
+    shown = CliRunner().invoke(app, ["sweep", "status", "small", "--models"]).stdout
+    assert re.search(r"baseline/eager +single +2 +1 +1 +0 ", shown) and "1 of 2 jobs have a result" in shown
 
 
 def test_sweeps_are_listed_and_one_that_cannot_be_read_says_why(cache):

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -15,12 +16,12 @@ from typer.testing import CliRunner
 
 from popcorn.cli.main import app
 from popcorn.records.store import Store
-from popcorn.sweep import working
+from popcorn.sweep import session as at_work
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.matrix import make_matrix
 from popcorn.sweep.plan import make_plan
-from popcorn.sweep.showing import sweep_facts, sweep_table
+from popcorn.sweep.showing import sweep_facts, sweep_table, worker_line
 from popcorn.sweep.submitting import prepare, run_here
 from tests.sweep.pretend import PretendEngine, open_pretend
 
@@ -58,7 +59,7 @@ def test_a_torn_status_file_costs_itself_alone(tmp_path, torn):
 
 def test_with_a_nearly_full_disk_nothing_begins_and_the_log_says_what_to_do(cache, monkeypatch):
     matrix = make_matrix(SMALL, "small")
-    monkeypatch.setattr(working, "LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(at_work, "LEAST_FREE_BYTES", 1 << 62)
     cache.mkdir()
     session = run_here(prepare(matrix), open_pretend)
     assert (session.stopping, session.counts["done"]) == ("drain", 0)
@@ -95,6 +96,7 @@ def test_money_is_counted_over_sessions_and_status_tells_what_was_spent_and_what
     Done(cache).add(first.id, "done", "small", cost_usd=5.5, **facts)
     session = run_here(prepare(matrix), open_pretend)
     assert (session.stopping, session.counts["done"]) == ("drain", 0), "a resume does not begin at nothing"
+    assert "5.50 dollars of 5.00 are spent" in session.why and session.why in worker_line(session.folder.workers()[0])
     told = sweep_facts(session.folder)
     assert (told["dollars"], told["tokens"], told["measured"], told["missing"]) == (5.5, 1000, True, 1)
     console = Console(width=100, record=True, file=io.StringIO())
@@ -118,7 +120,7 @@ def test_a_folder_that_vanishes_stops_the_sweep_and_nothing_is_written_in_its_pl
     def unmounted(self, request):
         if elsewhere.exists():
             raise OSError(errno.EIO, "Input/output error")
-        if any(cache.glob("jobs/*")):
+        if any(cache.glob("jobs/*.jsonl")):
             cache.rename(elsewhere)
         return judge(self, request)
 
@@ -145,6 +147,25 @@ def test_a_resume_that_would_pay_twice_asks_first(cache, monkeypatch):
     monkeypatch.setattr("popcorn.cli.sweeping.start", lambda *_: None)
     assert CliRunner().invoke(app, ["sweep", "resume", "small", "--anew"]).exit_code == 0
     assert CliRunner().invoke(app, ["sweep", "resume", "small"]).exit_code == 0, "that was said"
+    Path("small.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in SMALL.items()))
+    told = CliRunner().invoke(app, ["sweep", "submit", "small.toml", "--local"])
+    assert told.exit_code == 0 and "2 of the missing were answered before" in told.stderr
+
+
+def test_the_limit_counts_runs_under_way_once_and_not_those_that_ended(cache, tmp_path):
+    matrix = make_matrix({**SMALL, "limits": {"dollars": 4.0}}, "small")
+    folder = prepare(matrix)
+    session = at_work.Session(folder, folder.spec(), [], Store(cache / "records"))
+    first, second = make_plan(matrix, Done(cache)).jobs
+    session.active = {one.id: {"job": one.id, "cost_usd": 1.5} for one in (first, second)}
+    folder.report(1, state="running", active=[{"job": "another", "cost_usd": 0.5}])
+    folder.report(0, state="running", active=list(session.active.values()))
+    Done(cache).add(first.id, "done", "small", tokens=1, cost_usd=1.5)
+    session.count_money()
+    assert session.stopping is None, "1.5 are spent, 1.5 and 0.5 under way"
+    folder.report(1, state="running", active=[{"job": "another", "cost_usd": 1.0}])
+    session.count_money()
+    assert session.stopping == "drain" and "4.00 dollars of 4.00" in session.why
 
 
 def test_jobs_that_gave_up_say_why(cache):

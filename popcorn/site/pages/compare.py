@@ -22,7 +22,8 @@ def pages(found: Gathered, tables: Mapping[str, Tables]) -> Iterator[Page]:
     for place, before in enumerate(stores):
         for after in stores[place + 1 :]:
             rows = differences(tables[before], tables[after], links)
-            pairs.append({"before": before, "after": after, "rows": rows[:LISTED], "left_out": max(0, len(rows) - LISTED)})
+            if rows:
+                pairs.append({"before": before, "after": after, "rows": rows[:LISTED], "left_out": max(0, len(rows) - LISTED)})
     models = sorted({(one.model, one.tier) for one in found.attempts})
     values = {
         "runs": len(found.runs),

@@ -17,7 +17,10 @@ PIECE = 4000
 
 def pages(found: Gathered, tables: dict[str, Tables]) -> Iterator[Page]:
     """The list, then one explorer an op."""
-    listed = [{**row, "file": f"ops/{words.file_name(row['problem'])}.html"} for row in found.ops.values()]
+    listed = [
+        {**row, "file": f"ops/{words.file_name(row['problem'])}.html", "best": found.proven.get(row["problem"])}
+        for row in found.ops.values()
+    ]
     yield simple("ops.html", "ops.html", digest(listed), ops=listed)
     for row in listed:
         yield from _explorer(row, tables)

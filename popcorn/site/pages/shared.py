@@ -19,7 +19,7 @@ RUN_COLUMNS = (
 )  # fmt: skip
 EVALUATION_COLUMNS = (
     "id", "link", "problem", "name", "language", "case_id", "device", "outcome", "judgement", "speedup", "speedup_low", "speedup_high",
-    "speedup_compiled", "time_s", "baseline_time_s", "sol", "energy_ratio", "memory_ratio", "fit", "made", "store",
+    "speedup_compiled", "speedup_compiled_low", "speedup_compiled_high", "time_s", "baseline_time_s", "sol", "energy_ratio", "memory_ratio", "fit", "made", "store",
 )  # fmt: skip
 
 

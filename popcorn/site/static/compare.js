@@ -11,7 +11,7 @@
   if (data.models.length > 1) kinds.push(["models", "Two models"]);
   if (evaluations.length > 1) kinds.push(["kernels", "Two kernels"]);
   if (data.pairs.length) kinds.push(["stores", "Two stores"]);
-  if (!kinds.length) { $("summary").textContent = "There is nothing to compare yet: two evaluations, two models or two stores are needed."; $("pair-chart").remove(); return; }
+  if (!kinds.length) { $("summary").textContent = "There is nothing to compare yet: two evaluations, two models, or two stores that answer the same questions are needed."; $("summary").className = "empty"; $("pair-chart").remove(); return; }
   const state = { kind: kinds[0][0], a: null, b: null };
   const asked = new URLSearchParams(location.search);
   const name = (one) => `${one.model} · ${one.tier}`;
@@ -23,7 +23,8 @@
   const geomean = (values) => (values.length ? Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length) : null);
 
   function models() {
-    choose(data.models.map((one) => [name(one), name(one)]), 1);
+    const other = data.models.findIndex((one) => one.model !== data.models[0].model && one.tier === data.models[0].tier);
+    choose(data.models.map((one) => [name(one), name(one)]), Math.max(1, other));
     const best = (who) => {
       const found = new Map();
       runs.filter((row) => name(row) === who).forEach((row) => { const known = found.get(row.problem); if (!known || (row.mode === "correct" && (known.mode !== "correct" || (row.speedup || 0) > (known.speedup || 0)))) found.set(row.problem, row); });

@@ -80,7 +80,8 @@
     return [...some, ...seen.values()];
   }
 
-  function lines(some, axis) {
+  // Each row as the charts of curves, slices and few cases show it.
+  function shown(some, axis) {
     const metric = METRICS[state.metric];
     const factor = metric.factor || timeFactor(some)[0];
     const unit = metric.unit === "s" ? timeFactor(some)[1] : metric.unit;
@@ -89,12 +90,17 @@
       who: groupOf(row), case: row.case, value: metric.show(row[state.metric]), span: metric.low && row[metric.low] !== null ? u.between(metric.show(row[metric.low]), metric.show(row[metric.high])) : u.UNKNOWN,
       speedup: u.ratio(row.speedup), fit: row.fit === false ? "no: claims nothing" : row.fit === true ? "yes" : "not known", live: Boolean(row.live), version: row.version,
     }));
+    const colour = ({ series }) => ({ field: "who", type: "nominal", title: null, scale: { range: series }, legend: { orient: "top", columns: 4 } });
+    const tooltip = [{ field: "who", title: "implementation" }, { field: "case", title: "case" }, { field: "value", title: metric.label }, { field: "span", title: "95 % interval" }, { field: "speedup", title: "over torch" }, { field: "fit", title: "machine fit" }, { field: "version", title: "versions" }];
+    const measure = { type: "quantitative", title: unit ? `${metric.label} (${unit})` : metric.label, scale: metric.log ? { type: "log", nice: false, padding: 14 } : { type: "linear", zero: true }, axis: { format: "~g", tickCount: 6 } };
+    return { metric, factor, values, colour, tooltip, measure };
+  }
+  function lines(some, axis) {
+    const { metric, factor, values, colour, tooltip, measure } = shown(some, axis);
     const ceiling = metric.peak ? unique(some.map((row) => row[metric.peak]).filter((v) => typeof v === "number")) : [];
     const many = unique(values.map((v) => v.x)).length > 1;
     const x = { field: "x", type: "quantitative", title: axis, scale: { type: many ? "log" : "linear", nice: false, padding: 14 }, axis: { format: "~s", labelOverlap: true, tickCount: 8 } };
-    const y = { field: "y", type: "quantitative", title: unit ? `${metric.label} (${unit})` : metric.label, scale: metric.log ? { type: "log", nice: false, padding: 14 } : { type: "linear", zero: true }, axis: { format: "~g", tickCount: 6 } };
-    const colour = ({ series }) => ({ field: "who", type: "nominal", title: null, scale: { range: series }, legend: { orient: "top", columns: 4 } });
-    const tooltip = [{ field: "who", title: "implementation" }, { field: "case", title: "case" }, { field: "value", title: metric.label }, { field: "span", title: "95 % interval" }, { field: "speedup", title: "over torch" }, { field: "fit", title: "machine fit" }, { field: "version", title: "versions" }];
+    const y = { field: "y", ...measure };
     draw((theme) => ({
       width: "container", height: 380, data: { values },
       layer: [
@@ -105,6 +111,20 @@
         { mark: { type: "point", filled: true, opacity: 1 }, encoding: { x, y, color: colour(theme), tooltip, size: { condition: { test: "datum.live", value: 190 }, value: 55 }, stroke: { condition: { test: "datum.live", value: theme.css("--text") }, value: null } } },
       ],
     }), values.length);
+  }
+  // Too few sizes for a curve: one line a case, every implementation on it.
+  function dots(some) {
+    const { metric, values, colour, tooltip, measure } = shown(some, null);
+    const y = { field: "case", type: "nominal", sort: unique(values.map((one) => one.case)), title: null, axis: { labelLimit: 300, labelFontSize: 12, domain: false, ticks: false } };
+    const x = { ...measure, axis: { ...measure.axis, labelOverlap: "greedy", labelSeparation: 8 } };
+    draw((theme) => ({
+      width: "container", height: 34 * y.sort.length, data: { values },
+      layer: [
+        ...(metric === METRICS.speedup ? [{ data: { values: [{ one: 1 }] }, mark: { type: "rule", strokeDash: [5, 4] }, encoding: { x: { field: "one", type: "quantitative" }, color: { value: theme.css("--soft") } } }] : []),
+        { transform: [{ filter: "isValid(datum.lo)" }], mark: { type: "rule", strokeWidth: 2.5, opacity: 0.55 }, encoding: { y, x: { ...x, field: "lo" }, x2: { field: "hi" }, color: colour(theme) } },
+        { mark: { type: "point", filled: true, opacity: 1, size: 90 }, encoding: { y, x: { ...x, field: "y" }, color: colour(theme), tooltip } },
+      ],
+    }), values.length, false);
   }
   function timeFactor(some) {
     const largest = Math.max(0, ...some.map((row) => row.time_s || 0));
@@ -149,8 +169,9 @@
     }), values.length);
   }
 
-  function draw(spec, count) {
+  function draw(spec, count, tall = true) {
     $("plot").hidden = !count;
+    $("plot").classList.toggle("tall", tall);
     if (count) popcorn.chart($("plot"), spec, { canvas: count > 2500 });
   }
   const CASE_COLUMNS = [
@@ -222,7 +243,7 @@
     if (state.view === "curves") {
       const curve = curves().find((one) => one.key === state.curve);
       if (curve) { lines(curve.rows, curve.axis); table.set(ordered(curve.rows, curve.axis)); said = `${curve.rows.length} rows on this curve; error bars are 95 % intervals.`; }
-      else { draw(null, 0); table.set(rows); said = "No curve here yet: three sizes that differ in one dimension alone make one. The rows that there are stand below."; }
+      else { dots(counted()); table.set(rows); said = `No curve here yet: three sizes that differ in one dimension alone make one. ${counted().length ? "Each case has a line of its own until then." : ""}`; }
     } else if (state.view === "slices") {
       const some = sliced();
       lines(some, state.axis);

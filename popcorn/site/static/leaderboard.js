@@ -10,7 +10,7 @@
   const WORDS = { compile_fail: "does not compile", infrastructure: "lost to the machine" };
   const buttons = [...document.querySelectorAll("[data-group]")];
   const table = popcorn.table(holder, {
-    label: "models", rows: [], sort: { key: "rank", down: false }, filters: [["tier", "tier"], ["model", "model"]],
+    label: "ranks of the models", rows: [], sort: { key: "rank", down: false }, filters: [["tier", "tier"], ["model", "model"]],
     columns: [
       { key: "rank", label: "rank", kind: "count", first: "up" }, { key: "model", label: "model" }, { key: "tier", label: "tier" },
       { key: "pareto", label: "Pareto", kind: "count", title: "Kernels on the front of this level and variant" }, { key: "pareto_problems", label: "by problem", kind: "count", title: "Problems on which no other kernel dominates its own" },
@@ -36,7 +36,7 @@
     let best = -Infinity;
     const line = values.filter((row) => row.fit !== false).sort((a, b) => b.sol - a.sol || b.speedup - a.speedup).filter((row) => row.speedup > best && (best = row.speedup));
     const element = document.getElementById("front");
-    const x = { field: "sol", type: "quantitative", title: "speed of light", axis: { format: "%" }, scale: { domain: [0, 1] } };
+    const x = { field: "sol", type: "quantitative", title: "speed of light", axis: { format: "%", tickCount: 5 }, scale: { domain: [0, 1] } };
     // one or two points must not fill the axis by themselves: it always holds 1× and 2×
     const speeds = values.map((row) => row.speedup), domain = [Math.min(1, ...speeds) / 1.2, Math.max(2, ...speeds) * 1.2], few = values.length <= 12;
     const y = { field: "speedup", type: "quantitative", title: "speedup over eager", scale: { type: "log", nice: false, domain }, axis: { format: "~g", tickCount: 6 } };

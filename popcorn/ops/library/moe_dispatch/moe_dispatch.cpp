@@ -37,7 +37,7 @@ int popcorn_backward(const popcorn_tensor* in, int, const popcorn_tensor* dout, 
         using W = wide<T>;
         const T* drows = at<T>(dout[0]);
         T* dx = at<T>(grads[0]);
-        share(slots / a, a * d, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
+        share(a ? slots / a : 0, a * d, threads_of(scalars, n_scalars, 1), [&](int64_t first, int64_t end, int) {
             for (int64_t t = first; t < end; t++)
                 over<W>(d, [&](int64_t i, auto part, int) {
                     vec<W> sum{};
