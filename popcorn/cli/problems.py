@@ -1,6 +1,7 @@
 """`popcorn problems`: which problems there are, and one of them as an agent sees it."""
 
 import json
+import textwrap
 from typing import Annotated, Any
 
 import typer
@@ -63,7 +64,8 @@ def list_command(
     if suite is None:
         lines.append("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
         if names():
-            lines.append("imported: " + ", ".join(names()) + " (--suite NAME)")
+            told = "imported: " + ", ".join(names()) + " (--suite NAME)"
+            lines += textwrap.wrap(told, width_here(LEAST, WIDTH), break_long_words=False, break_on_hyphens=False)
     else:
         lines.append(f"version {get(suite).version}")
     print("\n".join(lines))  # not echo, which writes UTF-8 to a terminal of ASCII

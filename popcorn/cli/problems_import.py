@@ -44,12 +44,12 @@ def import_command(
         for line in lay_out(("file", "id", "state", "why, or what was done"), rows, width_here(60, WIDTH), folding=(0, 1, 3)):
             typer.echo(line)
     states = [one.state for one in suite.entries]
-    said = (
+    told = (
         f"{suite.name}, version {suite.version}: {len(states)} file{'' if len(states) == 1 else 's'}; {states.count('runs')} run, "
         f"{states.count('shapes')} are too large for this machine, {states.count('refused')} cannot run."
         + ("" if len(shown) == len(states) else " --every shows a row for each.")
     )
-    typer.echo(textwrap.fill(said, width_here(60, WIDTH)))
+    typer.echo(textwrap.fill(told, width_here(60, WIDTH)))
     if usable:
         typer.echo(f"next: popcorn problems check --suite {suite.name} (can they judge anything?)")
         typer.echo(f"      popcorn eval {suite.name}/{usable[0].key} FILE")
