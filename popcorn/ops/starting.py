@@ -53,6 +53,7 @@ def run(x: Tensor, weight: Tensor) -> Any:
     return _call((x, weight), ())
 '''
 _CPP = """// Inputs, outputs and gradients in the signature's order; rows, threads and exponentials are those of ops/include/popcorn_rows.h.
+// Right first; once it is, the vectors of popcorn_vectors.h make it fast (rms_norm.cpp shows how).
 int popcorn_forward(const popcorn_tensor* in, int, popcorn_tensor* out, int, const double* scalars, int n_scalars, void*) {
     int64_t n = leading(in[0]), d = last(in[0]);
     return by_type(in[0].dtype, [&](auto tag) {
