@@ -23,6 +23,8 @@ from popcorn.worker.tidying import remove_tree
 
 _SHARED_MEMORY = Path("/dev/shm")
 _DEFAULT_CACHE_BYTES = 32 << 20
+MOST_PROFILES = 3
+"""Processes that wait to be profiled: each has imported torch, half a gigabyte of host memory."""
 
 
 def sweep(place: Path) -> None:
@@ -54,6 +56,7 @@ class Bench:
         most = most_kept(self.machine.memory_bytes) if self.keeps else 0
         self.kept = {role: Kept(min(most, count), self._lives) for role, count in (("oracle", 1), ("reference", most))}
         self.energies = Energies()
+        self.profiles = threading.BoundedSemaphore(MOST_PROFILES)
         self.bubble_s: float | None = None
         """What events add to a kernel on this GPU, once an oracle has found out."""
         self.build_lane = WorkLane("build", build_workers or max(1, len(os.sched_getaffinity(0)) // 2))

@@ -20,6 +20,7 @@ from popcorn.verify.defences.registry import look
 from popcorn.verify.track import with_track
 from popcorn.worker.judging import OUT_OF_FORM, Trials
 from popcorn.worker.launch import Launch
+from popcorn.worker.profiled import Profile
 from popcorn.worker.refused import Refused
 from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
@@ -257,7 +258,8 @@ def _counters(session: Session, launches: Launches) -> Counters:
     if not session.request.counters:
         return Counters(reason="not asked for (--no-counters)")
     session.progress("hardware counters")
-    assert session.profile is not None
+    if session.profile is None:
+        session.profile = Profile(session)
     counters = session.profile.collect()
     if counters.kernels and launches.kernels and len(counters.kernels) < launches.kernels:
         return counters.model_copy(update={"of_kernels": launches.kernels})

@@ -65,16 +65,21 @@ class Profile:
 
 @contextmanager
 def profile_of(session: "Session") -> "Iterator[None]":
-    """Has a process ready for the counters of this candidate, where they are asked for; it ends with the context."""
+    """Has a process ready for the counters of this candidate, where they are asked for and not too many wait so: another one's starts when its turn has
+    come. It ends with the context."""
     request = session.request
     if not (session.bench.cuda and request.counters and request.timing) or "WORLD" in session.nominal:
         yield
         return
-    session.profile = Profile(session)
+    early = session.bench.profiles.acquire(blocking=False)
+    if early:
+        session.profile = Profile(session)
     try:
         yield
     finally:
-        watched = session.profile.watched
+        if early:
+            session.bench.profiles.release()
+        watched = session.profile.watched if session.profile is not None else None
         # one that was waited for is gone, and its number may be another's by now
         if isinstance(watched, Watched) and watched.process.returncode is None:
             watched.kill()
