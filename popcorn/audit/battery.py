@@ -76,7 +76,7 @@ def run(
     """Evaluate samples; their records go to `store`, which should not be the user's. Answers in the order of the samples; each is handed to
     `answered` as soon as it is there, from any thread.
 
-    Those that are judged alone go first, as many at once as there are cores, in one turn of the device's queue; what is timed, and what is a
+    Those that are judged alone go first, as many at once as there are cores and one more, in one turn of the device's queue; what is timed, and what is a
     burden to everybody, has the device for itself, those of one problem one after another: on a GPU its references are kept.
     """
     samples = list(samples)
@@ -90,7 +90,7 @@ def run(
     together = [one for one in samples if not (one.timed or one.no_gain or one.alone)]
     if len(together) > 1:
         shared = shared_bench(bench)
-        with closing(shared.device_lane), ThreadPoolExecutor(max(2, bench.threads)) as pool:
+        with closing(shared.device_lane), ThreadPoolExecutor(at_once(bench)) as pool:
             # what is timed later is built now, while no core has to be quiet
             built = [
                 pool.submit(build_candidate, request_of(one, device), shared) for one in samples if one not in together and needs_build(one)
@@ -108,6 +108,11 @@ def run(
     return [found[f"{sample.kind}/{sample.name}"] for sample in samples]
 
 
+def at_once(bench: Bench) -> int:
+    """One more than there are cores for: some of them hang until they are stopped."""
+    return max(2, bench.threads) + 1
+
+
 def needs_build(sample: Sample) -> bool:
     """Whether a compiler has to see it, which takes longer than judging it."""
     return sample.path.suffix != ".py" or "load_inline" in sample.source
@@ -117,5 +122,5 @@ def shared_bench(bench: Bench) -> Bench:
     """The same bench for work that nobody times: its device takes several evaluations at once, on any core."""
     shared = copy.copy(bench)
     shared.cores = []
-    shared.device_lane = WorkLane("judging", max(2, bench.threads))
+    shared.device_lane = WorkLane("judging", at_once(bench))
     return shared

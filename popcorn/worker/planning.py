@@ -10,6 +10,8 @@ from popcorn.worker.taken import BASELINE, GPU_LAUNCHES, MEMORY, Pace
 
 MAX_PER_WINDOW = 128
 _LONGEST_BLOCK_S = 2.0
+HOPELESS = 4.0
+"""A candidate that takes so many times as long as the reference, with warm caches."""
 LONG_S = 1e-4
 """A GPU's event says a call of this length within a hundredth: half as many say as much."""
 
@@ -39,9 +41,12 @@ def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict
 def plan_of(session: Session, pace: Pace, sides: int) -> Plan:
     """At least 20 blocks of each side in all, fewer only where that would take over twice the budget.
 
-    A fresh launch costs a tenth of a second on a CPU, where processes differ more: five launches there, three on a GPU.
+    A fresh launch costs a tenth of a second on a CPU, where processes differ more: five launches there, three on a GPU. Three will do for a candidate
+    that is so slow that its place is known.
     """
     rounds, blocks = (GPU_LAUNCHES, 8) if session.bench.cuda else (5, 4)
+    if pace.slow_s > HOPELESS * pace.once_s:
+        rounds = GPU_LAUNCHES
     turn_s = ((sides - 1) * pace.once_s + pace.slow_s) * pace.calls
     while blocks > 2 and rounds * blocks * turn_s > 2 * session.request.budget_s:
         blocks -= 2
