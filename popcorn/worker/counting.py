@@ -51,10 +51,10 @@ def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))
         launches = with_track(_launches(_ask_both(session, launch, {"do": "launches"})), timing.candidate.warm_time_s)
         _require_track(session, launches)
-        energy, busy_s = _energy(session, launch, timing, launches.device_time_s)
+        energy = _energy(session, launch, timing, launches.device_time_s)
     finally:
         launch.close()
-    timing = at_least(timing, busy_s)
+    timing = at_least(timing, launch.busy_s)
     counters = _counters(session, launches)
     roofline = _roofline(session, timing, counters, launches)
     _refuse_the_impossible(session, timing, roofline)
@@ -167,20 +167,18 @@ def _divided(ratio: Interval, by: float) -> Interval:
     return Interval(value=ratio.value / by, low=ratio.low / by, high=ratio.high / by)
 
 
-def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float | None) -> tuple[Energy, float | None]:
-    """Energy of a call of both sides; and the device's time a call by the driver's account, where that is longer than was claimed and accuses nobody."""
+def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float | None) -> Energy:
+    """Energy of a call of both sides. Whether it is asked for or not, on a GPU a burst holds the candidate's times against the driver's account."""
     seconds = {CANDIDATE: _WATCHED_BURST_S if _host_hides(session, timing) else _BURST_S, BASELINE: _BURST_S}
     if not session.request.energy:
         if session.bench.cuda:
             message = {"do": "burst", "seconds": seconds[CANDIDATE], "chunk": _chunk(timing.candidate.time_s)}
-            _, busy_s = _burst_of_candidate(session, launch, timing, message, kernels_s)
-            return Energy(reason="not asked for"), busy_s
-        return Energy(reason="not asked for"), None
+            _burst_of_candidate(session, launch, timing, message, kernels_s)
+        return Energy(reason="not asked for")
     meter = find_meter(session.bench.machine)
     if isinstance(meter, NoMeter):
-        return Energy(reason=meter.reason), None
+        return Energy(reason=meter.reason)
     readings: dict[str, EnergyReading] = {}
-    busy: list[float | None] = [None]
     same = (session.same, session.request.precision, session.gradient)
     known = session.bench.energies.find(same)
     for side in (CANDIDATE, BASELINE):
@@ -193,17 +191,12 @@ def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float |
             message = {"do": "burst", "seconds": seconds, "chunk": _chunk(once_s)}
             if side == BASELINE:
                 return session.between.run(lambda: int(session.ask(launch.children[side], message)["calls"]))
-
-            def burst() -> int:
-                calls, busy[0] = _burst_of_candidate(session, launch, timing, message, kernels_s)
-                return calls
-
-            return session.between.run(burst)
+            return session.between.run(lambda: _burst_of_candidate(session, launch, timing, message, kernels_s))
 
         readings[side] = measure_energy(begin, meter, seconds=seconds[side], before=readings.get(CANDIDATE, known))
     session.bench.energies.keep(same, readings[BASELINE])
     mine, theirs = readings[CANDIDATE], readings[BASELINE]
-    energy = Energy(
+    return Energy(
         energy_j=mine.energy_j,
         low_j=mine.low_j,
         high_j=mine.high_j,
@@ -215,7 +208,6 @@ def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float |
         source=mine.source,
         reason=mine.reason or (f"of the reference: {theirs.reason}" if theirs.energy_j is None and theirs.reason else None),
     )
-    return energy, busy[0]
 
 
 def _host_hides(session: Session, timing: Timing) -> bool:
@@ -228,11 +220,9 @@ def _chunk(once_s: float) -> int:
     return max(1, int(0.02 / once_s))
 
 
-def _burst_of_candidate(
-    session: Session, launch: Launch, timing: Timing, message: dict[str, Any], kernels_s: float | None
-) -> tuple[int, float | None]:
+def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any], kernels_s: float | None) -> int:
     """Calls made, which its own times must allow; on a GPU the driver says how long the device was busy with them. Where somebody else's work was seen on
-    the device the account tells of that, too, and accuses nobody: then what it says of a call, where that is more than was claimed."""
+    the device the account tells of that, too, and accuses nobody: what it says of a call, where that is more than was claimed, is the launch's to keep."""
     uuid, seconds = session.bench.machine.device_uuid, message["seconds"]
     began_s, start_s = time.monotonic(), time.time()
     calls = session.ask_candidate(launch.children[CANDIDATE], message, "counting", seconds + session.request.timeout_s).get("calls")
@@ -241,14 +231,14 @@ def _burst_of_candidate(
     session.check("counting", "clock", calls, seconds, once_s, message["chunk"], find="find_in_burst")
     assert isinstance(calls, int)
     if not _host_hides(session, timing) or timing.control is None:
-        return calls, None
+        return calls
     share = busy_share(uuid, start_s, start_s + wall_s)
     facts = (share, wall_s, calls, mine.time_s, kernels_s)
     if timing.control.fit is not False:
         session.check("counting", "clock", *facts, find="find_busy")
     elif share is not None and look("clock", *facts, find="find_busy") is not None:
-        return calls, share * wall_s / calls
-    return calls, None
+        launch.busy_s = share * wall_s / calls
+    return calls
 
 
 def _counters(session: Session, launches: Launches) -> Counters:

@@ -62,9 +62,11 @@ class Launch:
         self.host_s: dict[str, float] = {}
         """Seconds that issuing a call takes the host, on a GPU, by side and by its own word."""
         self.helped_s = 0.0
+        """Seconds a call of the last batch or row in which the candidate's helpers worked and its first thread did not."""
         self.faults: dict[str, float] = {}
         """Fresh pages that a call met when the parent timed last, by side."""
-        """Seconds a call of the last batch or row in which the candidate's helpers worked and its first thread did not."""
+        self.busy_s: float | None = None
+        """The device's time a call by the driver's account of a burst, where that is longer than was claimed and accuses nobody."""
         self.attached: set[tuple[int, str]] = set()
         self.batches_made = 0
         question = session.question(session.opened["nominal"], "launch", index)
@@ -83,7 +85,7 @@ class Launch:
         if not timed:
             return
         for number, side in enumerate(started):
-            self._warm(side, self.children[side], first=number == 0)
+            self._warm(side, first=number == 0)
         if pace is None:
             self._find_pace(started[:2])
             if not session.bench.cuda:
@@ -139,16 +141,16 @@ class Launch:
         if session.bench.cuda:
             self._ask(side, child, {"do": "timer", "bubble_s": session.bench.bubble_s})
 
-    def _warm(self, side: str, child: Child, first: bool) -> None:
+    def _warm(self, side: str, first: bool) -> None:
         """On a GPU 200 ms of calls of the side that comes first, which bring the device's clock up (half of it where it was at work a moment ago),
         and of every side until two looks agree within 1 %; a CPU's clock is up already: 20 ms. One side at a time."""
         cuda = self.session.bench.cuda
         seconds = WARM_S["cuda" if cuda else "cpu"]
         if cuda:
             seconds = (seconds if self.index == 0 else seconds / 2) if first else LOOK_S
-        times = _warm_times(self.session, self._ask(side, child, {"do": "warm", "seconds": seconds}))
+        times = self._look(side, seconds)
         for _ in range(_WARM_LOOKS if cuda else 0):
-            before, times = times, _warm_times(self.session, self._ask(side, child, {"do": "warm", "seconds": LOOK_S}))
+            before, times = times, self._look(side, LOOK_S)
             if abs(times["time_s"] / before["time_s"] - 1) <= 0.01:
                 break
         self.taken.warm.setdefault(side, []).append(times)
@@ -157,9 +159,13 @@ class Launch:
 
     def look_host(self, side: str) -> None:
         """Ask once more how long issuing a call takes: an instrument that keeps records makes it longer, from its first use on."""
-        self.host_s[side] = _warm_times(self.session, self._ask(side, self.children[side], {"do": "warm", "seconds": _HOST_LOOK_S}))[
-            "host_mean_s"
-        ]
+        self.host_s[side] = self._look(side, _HOST_LOOK_S)["host_mean_s"]
+
+    def _look(self, side: str, seconds: float) -> dict[str, float]:
+        """Warm calls for about that long: the times of one."""
+        reply = self._ask(side, self.children[side], {"do": "warm", "seconds": seconds})
+        names = ("time_s", "host_s", "host_mean_s")
+        return dict(zip(names, checked_samples(self.session, [reply.get(name) for name in names], 3), strict=True))
 
     def look_cold(self, sides: list[str]) -> dict[str, float]:
         """Seconds of one cold call of each of these, the shorter of two: windows are sized by it, nothing else."""
@@ -280,7 +286,7 @@ class Launch:
         reply, _ = self._run_block(side)
         cold_s = float(np.median(checked_samples(self.session, reply.get("samples_s"), self.pace.windows)))
         self.claimed.setdefault(side, []).append(cold_s)
-        return max(cold_s, self.host_s[side]) if self.session.bench.cuda else cold_s
+        return max(cold_s, self.host_s.get(side, 0.0))
 
     def stands(self, side: str) -> bool:
         """Whether the device's part of a call is hidden behind the host's, and was the same when it was asked again: a row of such calls is a row of
@@ -312,8 +318,7 @@ class Launch:
 
     def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""
-        cold_s = float(np.median(self.cold[side]))
-        return max(cold_s, self.host_s[side]) if self.session.bench.cuda else cold_s
+        return max(float(np.median(self.cold[side])), self.host_s.get(side, 0.0))
 
     def draw(self, calls: int, *labels: object) -> list[int]:
         """Which of some calls are judged: unknown to the candidate, at least one in ten."""
@@ -343,11 +348,6 @@ def checked_samples(session: Session, samples: Any, most: int) -> list[float]:
     """Times as reported, when they are times at all. Raises Refused."""
     session.check("timing", "clock", None, samples, most)
     return [float(s) for s in samples]
-
-
-def _warm_times(session: Session, reply: dict[str, Any]) -> dict[str, float]:
-    names = ("time_s", "host_s", "host_mean_s")
-    return dict(zip(names, checked_samples(session, [reply.get(name) for name in names], 3), strict=True))
 
 
 def oracle_of(session: Session) -> Child:
