@@ -20,6 +20,7 @@ from popcorn.errors import BadSweep
 from popcorn.records.appending import write_whole
 from popcorn.schema.case import Frozen
 from popcorn.sweep.matrix import Matrix
+from popcorn.worker.census import born
 
 STALE_S = 120.0
 """A worker that wrote nothing for so long is gone."""
@@ -120,9 +121,7 @@ class SweepFolder:
         (self.path / "status").mkdir(parents=True, exist_ok=True)
         write_whole(
             self.path / "status" / f"{rank}.json",
-            json.dumps(
-                {"rank": rank, "pid": os.getpid(), "born": _born(os.getpid()), "host": host_hash(), "updated": time.time(), **facts}
-            ),
+            json.dumps({"rank": rank, "pid": os.getpid(), "born": born(os.getpid()), "host": host_hash(), "updated": time.time(), **facts}),
         )
 
     def workers(self) -> list[dict[str, Any]]:
@@ -154,19 +153,11 @@ def _gone(worker: dict[str, Any]) -> bool:
     if worker.get("host") == host_hash():
         try:
             pid = int(worker["pid"])
-            another = worker.get("born") is not None and worker["born"] != _born(pid)  # after a reboot its number is soon somebody else's
+            another = worker.get("born") is not None and worker["born"] != born(pid)  # after a reboot its number is soon somebody else's
             return bool(another or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
         except (psutil.Error, ValueError, KeyError):
             return True
     return abs(time.time() - float(worker.get("updated", 0))) > STALE_S
-
-
-def _born(pid: int) -> str | None:
-    """When a process began, in clock ticks since the machine did: no clock that is set moves it. None where there is no such process, or no /proc."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return None
 
 
 def local_sweeps() -> Path:

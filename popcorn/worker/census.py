@@ -35,8 +35,16 @@ def main_thread_s(pid: int) -> tuple[float, float]:
 
 
 def _stat(pid: int) -> list[str]:
-    """What the kernel tells of a process, from its state on: its name, which may hold anything, stands before."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    """What the kernel tells of a process, from its state on: its name, which may hold anything and need be no text, stands before."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+
+
+def born(pid: int) -> str | None:
+    """When a process began, in clock ticks since the machine did: no clock that is set moves it. None where there is no such process, or no /proc."""
+    try:
+        return _stat(pid)[19]
+    except (OSError, IndexError):
+        return None
 
 
 def reaped_s(pid: int) -> float:
