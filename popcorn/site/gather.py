@@ -139,7 +139,8 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
         if isinstance(source.tables, Store):
             found.warnings += source.tables.warnings
     for row in found.evaluations:
-        row["name"] = told_apart(row) and name(told_apart(row))
+        told = told_apart(row)
+        row["name"] = told and name(told)
     found.evaluations.sort(key=lambda row: row["made"] or "", reverse=True)
     found.runs.sort(key=lambda one: one.run.started or "", reverse=True)
     _score(found)

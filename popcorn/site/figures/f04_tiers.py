@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt, standings
-from popcorn.site.figures.figure import Figure, Rows, agents, one_line
+from popcorn.site.figures.figure import TIMES, Figure, Rows, agents, one_line
 
 TIERS = ("single", "default", "all")
 
@@ -59,7 +59,7 @@ def plot(table: Rows) -> Any:
         alt.Y(
             "speedup_median:Q",
             title="median speedup",
-            axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=5, minExtent=44),
+            axis=alt.Axis(labelExpr=TIMES, tickCount=5, minExtent=44),
         )
     )
     rows_of = ((rate, alt.Header(labelFontSize=12)), (alt.layer(speed, one_line(alt.Y), data=source), alt.Header(labels=False)))

@@ -5,7 +5,7 @@ from typing import Any
 
 from popcorn.scoring import Attempt
 from popcorn.site.figures.f07_evolution_against_best import best_of
-from popcorn.site.figures.figure import Figure, Rows, one_line, searches
+from popcorn.site.figures.figure import TIMES, Figure, Rows, one_line, searches
 
 PROBLEMS = (1, 2, 10)
 
@@ -26,7 +26,7 @@ def plot(table: Rows) -> Any:
 
     bars = alt.Chart().mark_bar().encode(
         alt.X("variant:N", title=None, axis=alt.Axis(labelAngle=0, labelOverlap=False)),
-        alt.Y("speedup:Q", title="speedup over eager", axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=6)),
+        alt.Y("speedup:Q", title="speedup over eager", axis=alt.Axis(labelExpr=TIMES, tickCount=6)),
         alt.Color("variant:N", title=None, legend=None),
         tooltip=["problem:N", "variant:N", alt.Tooltip("speedup:Q", format=".3g"), "model:N"],
     )  # fmt: skip

@@ -24,6 +24,8 @@ MODE_COLOURS = {
 }  # fmt: skip
 
 
+TIMES = "format(datum.value, '~g') + '×'"
+"""How an axis of ratios says its values: 2×."""
 MODE_WORDS = {"compile_fail": "does not compile", "infrastructure": "lost to the machine"}
 """Modes whose names are no words."""
 
@@ -163,7 +165,7 @@ def ratios(channel: Any, field: str, title: str, rows: Rows) -> Any:
         f"{field}:Q",
         title=title,
         scale=scale,
-        axis=alt.Axis(labelExpr="format(datum.value, '~g') + '×'", tickCount=5, labelOverlap="greedy", labelSeparation=8),
+        axis=alt.Axis(labelExpr=TIMES, tickCount=5, labelOverlap="greedy", labelSeparation=8),
     )
 
 
