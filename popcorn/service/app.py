@@ -1,10 +1,12 @@
 """The app: submit, poll, stream, batch, records, statistics. Every refusal has a status and one sentence."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Response, Security
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from fastapi.security import HTTPBearer
 
@@ -31,11 +33,18 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
+async def _unfit(request: Any, error: Any) -> Response:
+    """What is wrong with a body, without the body: NaN and half of a character in it are no JSON that could be sent back."""
+    told = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
+    return Response(json.dumps({"detail": told}), 422, media_type="application/json")
+
+
 def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
     """The app over these jobs; `stores` are where records are looked up. Put Limits around it before anybody can reach it."""
     app = FastAPI(
         title="Popcorn", version=__version__, responses=REFUSED, redoc_url=None, description="Is this kernel right, and how good is it, on this machine?",
     )  # fmt: skip
+    app.add_exception_handler(RequestValidationError, _unfit)
     token = Security(HTTPBearer(auto_error=False, description="The token that `popcorn serve` was started with."))
 
     def take(question: Question) -> Job:
