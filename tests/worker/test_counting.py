@@ -86,10 +86,15 @@ def test_counters_of_the_first_kernels_alone_say_of_how_many(in_call, of):
 
 
 def test_what_the_driver_counts_beside_others_accuses_nobody_and_counts_all_the_same():
-    timing = make_timing()
-    assert at_least(timing, None) is timing
+    made = make_timing()
+    assert at_least(made, None) is made
+    timing = made.model_copy(update={"baseline": made.baseline.model_copy(update={"warm_time_s": made.baseline.time_s})})
     slow = at_least(timing, 4 * timing.candidate.time_s)
     assert slow.candidate.time_s == pytest.approx(4 * timing.candidate.time_s)
     assert slow.speedup.value == pytest.approx(timing.speedup.value / 4) and slow.speedup.low < slow.speedup.value < slow.speedup.high
     assert slow.speedup_compiled.value == pytest.approx(timing.speedup_compiled.value / 4) and slow.comparison == "slower"
     assert slow.control.fit is False and "the driver counts" in slow.control.reason
+    cold = made.model_copy(update={"baseline": made.baseline.model_copy(update={"warm_time_s": made.baseline.time_s / 1.2})})
+    assert at_least(cold, 4 * made.candidate.time_s).speedup.value == pytest.approx(slow.speedup.value / 1.2), (
+        "a burst is warm, a claim is cold"
+    )
