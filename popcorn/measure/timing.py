@@ -16,8 +16,8 @@ WINDOW_S = 1e-3
 
 _LEAST_HIDDEN, _MOST_HIDDEN = 200_000, 10_000_000
 """Cycles for which a GPU is kept busy while the host issues a call: 0.1 to 5 ms at 2 GHz."""
-_KNOWN, _KNOWN_CYCLES, _LOOKS, _MOST_BUBBLE_S = 30, 5_000, 41, 5e-6
-"""Kernels by which the bubble is found, their length, how often it is looked at; no more than this is ever taken for one."""
+_LOOKS, _MOST_BUBBLE_S = 101, 5e-6
+"""How often the bubble is looked at; no more than this is ever taken for one."""
 _TOGETHER = 10
 """Warm calls issued behind one wait."""
 _PERSISTING_L2 = 0x06
@@ -238,34 +238,19 @@ def _in_time(samples: list[float], late: list[bool]) -> list[float]:
 
 
 def event_bubble_s() -> float:
-    """What two CUDA events add to a kernel between them, beside what it takes in a stream of kernels: itself, and the gap to the next. One kernel
-    between events takes bubble + gap + itself, each further one gap + itself. A device's own: who compares processes gives all of them the same."""
+    """What two CUDA events add to what lies between them: their distance on a busy device with nothing there. What is left of a kernel is what it adds to a stream
+    of kernels, itself and the gap to the next. A device's own: who compares processes gives all of them the same."""
     import torch
 
-    hidden = _LEAST_HIDDEN
-
-    def between_events(kernels: int) -> tuple[float, bool]:
-        """Seconds, and whether the device waited for the host: such a look shows how quickly the host issues kernels."""
-        nonlocal hidden
+    def adjacent_s() -> float:
         start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda._sleep(hidden)
+        torch.cuda._sleep(_LEAST_HIDDEN)
         start.record()
-        for _ in range(kernels):
-            torch.cuda._sleep(_KNOWN_CYCLES)
         stop.record()
-        late = start.query()
         torch.cuda.synchronize()
-        if late:
-            hidden = min(_MOST_HIDDEN, 2 * hidden)
-        return float(start.elapsed_time(stop)) * 1e-3, late
+        return float(start.elapsed_time(stop)) * 1e-3
 
-    def median_s(kernels: int) -> float:
-        looks = [between_events(kernels) for _ in range(_LOOKS)]
-        return statistics.median(_in_time([took_s for took_s, _ in looks], [late for _, late in looks]))
-
-    median_s(1 + _KNOWN)  # until the wait is long enough for so many, and the clock is up
-    one_s, many_s = median_s(1), median_s(1 + _KNOWN)
-    return min(_MOST_BUBBLE_S, max(0.0, one_s - (many_s - one_s) / _KNOWN))
+    return min(_MOST_BUBBLE_S, statistics.median(adjacent_s() for _ in range(_LOOKS)))
 
 
 def waiting_ns() -> int:

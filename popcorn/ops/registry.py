@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from popcorn.errors import PopcornError
-from popcorn.ops import loading
+from popcorn.ops import compiled, loading
 from popcorn.ops.calls import ACCEPTED, Accepts, Call, Rejected
 from popcorn.ops.implementation import Implementation, adopted_folder, hash_text, load, traceable
 from popcorn.ops.signature import Signature
@@ -154,15 +154,24 @@ class Op:
             for path in sorted(adopted_folder(self.name).glob("impl_*.py")):
                 self._implementations.setdefault(path.stem.removeprefix("impl_"), load(self.name, path, ours=False))
             self._complete = True
-        from popcorn.ops.compiled import compiled
-
-        self._implementations.setdefault("inductor", compiled(self))
+        self._implementations.setdefault(compiled.NAME, compiled.compiled(self))
         if list(self._implementations)[-1] != REFERENCE:
             self._implementations.pop(REFERENCE, None)
             self._implementations[REFERENCE] = Implementation(
                 REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash
             )
         return self._implementations
+
+    def load_only(self, name: str) -> Implementation:
+        """One implementation, without the others: packages of other people take seconds to import. Raises KeyError. Needs torch."""
+        if not self._complete:
+            assert self.folder is not None
+            for folder in (self.folder, adopted_folder(self.name)):
+                if (path := folder / f"impl_{name}.py").is_file():
+                    return load(self.name, path, ours=folder == self.folder)
+            if name == compiled.NAME:
+                return compiled.compiled(self)
+        return self.implementations[name]
 
     def implementation(
         self, name: str, language: str = "torch", accepts: Accepts = lambda call: ACCEPTED

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from popcorn.measure.timing import _in_time, make_timer
+from popcorn.measure.timing import _in_time, event_bubble_s, make_timer
 
 CYCLES = 20_000
 """About 10 µs each, at 2 GHz."""
@@ -47,11 +47,19 @@ def test_a_warm_call_is_told_without_the_hosts_time_which_stands_beside(timer):
 
 
 @pytest.mark.gpu
-def test_a_kernel_of_a_few_microseconds_takes_what_it_adds_to_a_stream_of_kernels(timer):
+@pytest.mark.parametrize("cycles", [1000, 5000, 20_000])
+def test_a_kernel_between_events_takes_their_bubble_and_what_it_adds_to_a_stream_of_kernels(cycles):
     import torch
 
-    def kernels(count):
-        return timer.time([[lambda: [torch.cuda._sleep(CYCLES // 4) for _ in range(count)]]] * 10, lambda index, result: None)
+    def between_s(kernels):
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda._sleep(4_000_000)  # longer than the slowest host takes to issue them
+        start.record()
+        for _ in range(kernels):
+            torch.cuda._sleep(cycles)
+        stop.record()
+        torch.cuda.synchronize()
+        return start.elapsed_time(stop) * 1e-3
 
-    one_s, many_s = (sorted(kernels(count))[5] for count in (1, 21))
-    assert one_s == pytest.approx((many_s - one_s) / 20, rel=0.1)
+    one_s, many_s = (sorted(between_s(kernels) for _ in range(21))[10] for kernels in (1, 21))
+    assert one_s - event_bubble_s() == pytest.approx((many_s - one_s) / 20, abs=0.25e-6)
