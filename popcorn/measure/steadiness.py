@@ -74,19 +74,33 @@ class Steadiness:
 class Watch:
     """Looks at a machine now and, on `check`, once more. For a GPU begin when it is warm: an idle one has no clock to compare."""
 
-    def __init__(self, machine: Machine, own: Collection[int] = ()) -> None:
+    def __init__(self, machine: Machine, own: Collection[int] = (), beside: Collection[int] = ()) -> None:
+        """`own` are the ids of our processes that compute on its GPU, those that start later included; those `beside` are ours, too, and have a context,
+        but should not compute now."""
         self.machine = machine
-        self.own = frozenset(own)
+        self.own, self.beside = frozenset(own), frozenset(beside)
+        self.began_s = time.time()
         self.before = look(machine)
 
-    def check(self, own: Collection[int] | None = None) -> Steadiness:
-        """Compare now with the start. `own` where our processes are others now."""
-        return compare(self.before, look(self.machine), self.own, own)
+    def check(self, own: Collection[int] | None = None, beside: Collection[int] = ()) -> Steadiness:
+        """Compare now with the start. `own` and `beside` where our processes are others now."""
+        ours = self.own if own is None else frozenset(own)
+        worked = count_at_work(self.machine, self.beside | frozenset(beside), self.began_s)
+        return compare(self.before, look(self.machine), self.own | self.beside, ours | frozenset(beside), worked)
 
 
 def watch(machine: Machine, own: Collection[int] = ()) -> Watch:
-    """Begin to watch a machine. `own` are the ids of our processes that compute on its GPU, those that start later included."""
+    """Begin to watch a machine."""
     return Watch(machine, own)
+
+
+def count_at_work(machine: Machine, pids: Collection[int], since_s: float) -> int:
+    """How many of these processes executed something on the GPU since then (seconds of the epoch), by the driver's samples; 0 where it tells nothing, as
+    in a container, whose process ids are not the driver's."""
+    nvml = open_nvml().library
+    handle = ask(nvml, "nvmlDeviceGetHandleByUUID", machine.device_uuid) if pids and nvml and machine.device_uuid else None
+    samples = ask(nvml, "nvmlDeviceGetProcessUtilization", handle, int(since_s * 1e6)) if handle is not None else None
+    return len({sample.pid for sample in samples or () if sample.pid in pids and sample.smUtil > 0})
 
 
 def look(machine: Machine, root: Path = ROOT) -> Snapshot:
@@ -94,8 +108,11 @@ def look(machine: Machine, root: Path = ROOT) -> Snapshot:
     return Snapshot(time_s=time.monotonic(), cores=os.cpu_count(), **_processor(root), **_gpu(machine))
 
 
-def compare(before: Snapshot, after: Snapshot, own: Collection[int] = (), own_after: Collection[int] | None = None) -> Steadiness:
-    """Judge a run by the snapshots around it. Pure. `own` are process ids that do not count as foreign; those of the second look where it had others."""
+def compare(
+    before: Snapshot, after: Snapshot, own: Collection[int] = (), own_after: Collection[int] | None = None, worked: int = 0
+) -> Steadiness:
+    """Judge a run by the snapshots around it. Pure. `own` are process ids that do not count as foreign; those of the second look where it had others.
+    `worked` of ours executed something meanwhile that they should not."""
     elapsed_s = max(after.time_s - before.time_s, 1e-9)
     cores = after.cores or 1
     faults = []
@@ -109,6 +126,8 @@ def compare(before: Snapshot, after: Snapshot, own: Collection[int] = (), own_af
     foreign = max(_foreign(before, own), _foreign(after, own if own_after is None else own_after))
     if foreign:
         faults.append(f"{foreign} other process(es) compute on the GPU")
+    if worked:
+        faults.append(f"{worked} process(es) of other evaluations worked on the GPU")
     if after.load is not None and after.load > cores + 1:  # our own threads may fill the cores, and one looks
         faults.append(f"{after.load:.0f} threads want {cores} cores")
     throttled_s = _grown(before.throttled_s, after.throttled_s)

@@ -162,6 +162,10 @@ class Bench:
             *(child.pid for child in list(self._started) if not child.busy),
         )
 
+    def at_work(self) -> list[Child]:
+        """Children that are being asked something now."""
+        return [child for child in list(self._started) if child.busy]
+
     def stock(self, needed: int | None = None) -> None:
         """On a GPU have processes in waiting, in the background; returns at once. Where as many as are `needed` are there, no more are made:
         whoever times has to wait for the one that is under way."""

@@ -290,10 +290,16 @@ class Session:
             "layout": layout or self.request.layout,
         }
 
-    def own_processes(self) -> tuple[int, ...]:
-        """Process ids of this evaluation, nobody on the way out or in: what they do on the device disturbs nobody else's measuring."""
+    def processes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Process ids of this evaluation and of those that wait, nobody on the way out or in: what they do on the device disturbs nobody else's measuring; and
+        of other evaluations of this bench that are at work now: a build lane's imports, which have a context."""
         self.settle()
-        return (*(child.pid for child in self._children), *self.bench.waiting())
+        beside = self._at_work()  # twice, as one may have come to rest meanwhile
+        own = (*(child.pid for child in self._children), *self.bench.waiting())
+        return own, (*beside, *self._at_work())
+
+    def _at_work(self) -> list[int]:
+        return [child.pid for child in self.bench.at_work() if child not in self._children]
 
     def settle(self) -> None:
         """From here on nobody comes or goes."""
