@@ -255,6 +255,10 @@ class Op:
         assert chosen.run is not None
         return chosen
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name: an op is one of its kind in a process, and models that hold one are saved, copied and sent to others."""
+        return find_op, (self.name, self.file)
+
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.signature.names)})>"
 
