@@ -49,8 +49,7 @@ class Maker:
         return inputs, init_args, self._model(question, init_args)
 
     def _init_args(self, question: Question) -> Any:
-        seed_all(question.init_seed)
-        return self.loaded.init_args(question.dims)
+        return model_arguments(self.loaded, question.dims, question.init_seed)
 
     def _model(self, question: Question, init_args: Any) -> Any:
         return load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
@@ -123,6 +122,14 @@ class Maker:
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+
+def model_arguments(loaded: Loaded, dims: dict[str, int], init_seed: int) -> Any:
+    """Arguments of Model, the same under the same seed."""
+    seed_all(init_seed)
+    arguments = loaded.init_args(dims)
+    refuse_odd(arguments, "get_init_inputs")
+    return arguments
 
 
 def held_by(model: Any) -> list[tuple[int, int]]:

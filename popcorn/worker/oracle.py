@@ -14,6 +14,7 @@ import torch
 
 from popcorn.errors import PopcornError
 from popcorn.measure.timing import event_bubble_s
+from popcorn.suites.modules import reason_of
 from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
 from popcorn.verify.judge import EARLIER
@@ -180,7 +181,7 @@ class Oracle(Maker):
         except (Failed, PopcornError, torch.OutOfMemoryError):
             raise
         except Exception as error:
-            raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
+            raise Failed("invalid_reference", f"the reference fails: {reason_of(error)}", traceback.format_exc()) from error
         views, self.truths.dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
         reference_s = time.perf_counter() - started
         tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))

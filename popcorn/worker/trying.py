@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from popcorn.suites.modules import reason_of
 from popcorn.worker.examining import RANDOM, STATE, wide
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
@@ -115,4 +116,4 @@ def _reasoned(step: str, act: Callable[[], Any]) -> Any:
         text = " ".join(str(error).split())[:300]
         if "can't allocate memory" in text or "not enough memory" in text:
             raise Failed("out_of_memory", text) from error
-        raise Failed("invalid_reference", f"{step} fails: {type(error).__name__}: {text}") from error
+        raise Failed("invalid_reference", f"{step} fails: {reason_of(error)}") from error
