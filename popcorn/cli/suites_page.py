@@ -44,6 +44,8 @@ FOREIGN = """## Suites of others
   make it run, or why it cannot: an undefined name with its line, a wrong number of arguments, an output that is no tensor, too little memory.
 - A PopcornBench file draws its sizes anew for every tensor. Here a size is drawn once a trial; where a file runs only because of that, the table
   says at how many seeds it fails by itself. Integer inputs stay integers.
+- What a file seeds itself (`torch.manual_seed(42)` in `get_inputs`, generators of torch, numpy and Python) follows the trial's seed, or an answer that was kept
+  would pass. A file whose inputs or weights do not repeat under a seed judges nobody, nor does one where the answer of an earlier trial is right, too.
 - What runs has an id (`kernelbench/L1/23`) for `eval`, `problems list --suite`, `show` and `check`. A suite's version is the hash of its texts:
   `kernelbench@3fa9c2/L1/23` names an older one, and a record keeps the hash of the text it was judged by.
 - A task of GPU MODE takes submissions as they are: `popcorn eval gpu_mode/vectoradd submission.py` with `custom_kernel(data)`. Where its reference

@@ -21,8 +21,10 @@ from torch._guards import detect_fake_mode
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import INJECTED, undefined_names
 from popcorn.suites.foreign_inputs import ForeignInputs
+from popcorn.suites.here import cuda_means_here
 from popcorn.suites.jitter import Dim
 from popcorn.suites.modules import call, execute
+from popcorn.suites.own_seeds import names_that_seed, seeds_are_the_trials
 from popcorn.suites.problems import Problem
 
 PROBE_S = 30.0
@@ -63,12 +65,13 @@ def open_foreign(problem: Problem) -> Foreign:
         names = ", ".join(f"`{name}` (line {line})" for name, line in missing[:3])
         raise BadProblem(f"{problem.id} uses {names}, which it never defines; define it in the file or run another problem")
     draws = ForeignInputs()
-    with _kernelbench():
+    with _kernelbench(), names_that_seed(), cuda_means_here():
         module = execute(problem, {INJECTED: draws})
     draws.constants = {name: value for name, value in vars(module).items() if type(value) is int and not name.startswith("_")}
 
     def make(function: str, dims: Mapping[str, int]) -> Any:
-        with _kernelbench(), draws.trial(dims):
+        drawing = seeds_are_the_trials([*vars(module).values()]) if function == "get_inputs" else contextlib.nullcontext()
+        with _kernelbench(), draws.trial(dims), drawing:
             made = getattr(module, function)() if hasattr(module, function) else []
         if made is None and function == "get_init_inputs":  # nothing to give
             made = []

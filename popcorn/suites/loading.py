@@ -13,7 +13,7 @@ import popcorn.suites.beside  # noqa: F401 (imported texts ask for it behind the
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import Facts, read_facts
 from popcorn.suites.foreign import open_foreign
-from popcorn.suites.here import CUDA_HERE, cuda_means_here
+from popcorn.suites.here import CUDA_HERE, cuda_means_here, devices_here
 from popcorn.suites.jitter import Dim, Size, corners, draw_dims
 from popcorn.suites.modules import call, call_with_sizes, execute
 from popcorn.suites.problems import Problem
@@ -62,11 +62,13 @@ class Loaded:
         """Inputs of these sizes, under whatever generator state and default device the caller has set."""
         with self._here():
             made = call(self.problem, "get_inputs", lambda: self.make_inputs(dims))
-        return _as_list(made, "get_inputs", self.problem)
+        return _as_list(self._meant(made), "get_inputs", self.problem)
 
     def init_args(self, dims: Mapping[str, int]) -> list[Any]:
         """Arguments of Model for these sizes."""
-        return _as_list(call(self.problem, "get_init_inputs", lambda: self.make_init_args(dims)), "get_init_inputs", self.problem)
+        with self._here():
+            made = call(self.problem, "get_init_inputs", lambda: self.make_init_args(dims))
+        return _as_list(self._meant(made), "get_init_inputs", self.problem)
 
     def model(self, dims: Mapping[str, int]) -> torch.nn.Module:
         """A new reference for these sizes, its weights drawn from the caller's generator. BadProblem when it cannot be built."""
@@ -78,6 +80,9 @@ class Loaded:
     def _here(self) -> contextlib.AbstractContextManager[None]:
         """What ships names no device; others may say cuda, which on a machine without GPU means the CPU."""
         return contextlib.nullcontext() if self.problem.origin == "suite" else cuda_means_here()
+
+    def _meant(self, made: Any) -> Any:
+        return made if self.problem.origin == "suite" else devices_here(made)
 
     def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> float | None:
         """Bytes that any implementation must move: inputs and weights read once, outputs written once. `itemsize` of floating elements."""

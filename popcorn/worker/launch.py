@@ -339,7 +339,7 @@ def construct_reference(session: Session, child: Child, trial: dict[str, Any], q
     """The reference's model in a child of its own."""
     message = {
         "do": "construct", "precision": session.request.precision, "gradient": session.gradient, "inbox": trial["inbox"],
-        "init_args": trial["init_args"], "init_seed": question["init_seed"],
+        "dims": question["dims"], "init_seed": question["init_seed"],
     }  # fmt: skip
     session.ask(child, message)
 

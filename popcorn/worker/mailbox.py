@@ -9,9 +9,12 @@ import math
 import mmap
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
+
+from popcorn.worker.namespaces import attributes
 
 _ALIGN = 256
 _DEEPEST = 32
@@ -83,8 +86,8 @@ def attach(address: dict[str, Any], device: torch.device, writable: bool) -> Buf
 def pack(tree: Any, buffer: Buffer) -> Any:
     """Copies every tensor of a tree into the buffer; returns the tree as JSON with `{"t": …}` in their place.
 
-    Trees are lists, tuples, dicts with string keys, numbers, strings, None. Anything else becomes `{"other": its
-    type}`, and `{"alien": its type}` where it claims to be a tensor.
+    Trees are lists, tuples, dicts with string keys, numbers, strings, None, types and devices of torch, config objects. Anything else becomes
+    `{"other": its type}`, and `{"alien": its type}` where it claims to be a tensor.
     """
     if type(tree) is torch.Tensor or type(tree) is torch.nn.Parameter:
         odd = oddness(tree)
@@ -99,6 +102,11 @@ def pack(tree: Any, buffer: Buffer) -> Any:
         return {"l" if type(tree) is list else "u": [pack(item, buffer) for item in tree]}
     if type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: pack(item, buffer) for key, item in tree.items()}}
+    if type(tree) in (torch.dtype, torch.device):
+        return {"k" if type(tree) is torch.dtype else "w": str(tree).removeprefix("torch.")}
+    held = attributes(tree)
+    if held is not None:
+        return {"n": {key: pack(item, buffer) for key, item in held.items()}}
     name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
     return {"alien" if isinstance(tree, torch.Tensor) else "other": name}
 
@@ -145,6 +153,12 @@ def unpack(packed: Any, buffer: Buffer, private: bool = True, depth: int = 0) ->
             return tuple(unpack(item, buffer, private, depth + 1) for item in value)
         case "d", dict():
             return {key: unpack(item, buffer, private, depth + 1) for key, item in value.items()}
+        case "n", dict():
+            return SimpleNamespace(**{str(key): unpack(item, buffer, private, depth + 1) for key, item in value.items()})
+        case "k", str() if isinstance(getattr(torch, value, None), torch.dtype):
+            return getattr(torch, value)
+        case "w", str() if value.split(":")[0] in ("cpu", "cuda", "meta"):
+            return torch.device(value)
     raise Alien(f"an object of type {value if isinstance(value, str) else tag}"[:300])
 
 

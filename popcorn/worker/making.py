@@ -11,7 +11,7 @@ from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Held
 from popcorn.worker.mailbox import leaves, tensors_of
 from popcorn.worker.subject import TORCH_DTYPES, Subject, load_reference, seed_all
-from popcorn.worker.trees import overlapping, refuse_odd, replace_tensors, to_device
+from popcorn.worker.trees import overlapping, refuse_odd, replace_tensors, same_values, to_device
 from popcorn.worker.truth import Question
 
 
@@ -45,12 +45,26 @@ class Maker:
         return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
 
     def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
-        inputs = self._inputs(question)
-        init_args = self.loaded.init_args(question.dims)
+        inputs, init_args = self._inputs(question), self._init_args(question)
         return inputs, init_args, self._model(question, init_args)
+
+    def _init_args(self, question: Question) -> Any:
+        return model_arguments(self.loaded, question.dims, question.init_seed)
 
     def _model(self, question: Question, init_args: Any) -> Any:
         return load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
+
+    def refuse_unrepeatable(self, question: Question, inputs: list[Any], model: Any) -> None:
+        """Raises Failed for a problem that makes other inputs or weights from the same seed: an honest answer would be held to another's truth."""
+        again, _, other = self._make(question)
+        weights, others = (tensors_of(dict(one.state_dict())) if isinstance(one, torch.nn.Module) else [] for one in (model, other))
+        for what, before, now in (("get_inputs", tensors_of(inputs), tensors_of(again)), ("Model", weights, others)):
+            if len(before) != len(now) or not all(same_values(a, b) for a, b in zip(before, now, strict=True)):
+                raise Failed(
+                    "invalid_reference",
+                    f"{what} gives other values at every call, whatever the seed (a counter, the clock, the system's entropy), so no answer "
+                    "could be held to its truth; let it draw from torch's generator",
+                )
 
     def rehearse(self, question: Question) -> None:
         """An answer that nobody needs, for what only a first one does."""
@@ -108,6 +122,14 @@ class Maker:
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+
+def model_arguments(loaded: Loaded, dims: dict[str, int], init_seed: int) -> Any:
+    """Arguments of Model, the same under the same seed."""
+    seed_all(init_seed)
+    arguments = loaded.init_args(dims)
+    refuse_odd(arguments, "get_init_inputs")
+    return arguments
 
 
 def held_by(model: Any) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.flags import precision_flags, restore_precision, snapshot
 from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, detach, pack, tensors_of, unpack
-from popcorn.worker.making import Maker
+from popcorn.worker.making import Maker, model_arguments
 from popcorn.worker.places import Places
 from popcorn.worker.planting import slowed
 from popcorn.worker.stacking import slots_of
@@ -110,12 +110,12 @@ class Side:
         self._flags.update(declared)
         self.subject = None
         inbox = self._attach(message["inbox"], writable=False)
-        init_args = unpack(message["init_args"], inbox)
-        if self.role != "candidate":
+        if self.role != "candidate":  # whose config objects have methods, too
+            init_args = model_arguments(self.loaded, message["dims"], message["init_seed"])
             args = (init_args, message["init_seed"], message["precision"], self.device, message["gradient"])
             self.subject = load_reference(self.model_class, *args)
             return {}
-        state = unpack(message["state"], inbox)
+        init_args, state = unpack(message["init_args"], inbox), unpack(message["state"], inbox)
         specs = [(tuple(shape), DTYPES[dtype]) for shape, dtype in message["output_specs"]]
         self.subject = self._guard(
             lambda: load_candidate(
@@ -124,6 +124,9 @@ class Side:
             )
         )  # fmt: skip
         restore_precision(declared)  # nor what it switches in its constructor
+        self._flags["default_dtype"] = snapshot()[
+            "default_dtype"
+        ]  # but a file of another type than float32 says so at its head, and needs it
         return {"copied": self.subject.copied}
 
     def do_take(self, message: dict) -> dict:
