@@ -77,11 +77,11 @@ def main() -> None:
 
 
 def wait_warm(bench: Any) -> None:
-    """Until as many processes wait as this bench keeps."""
-    from popcorn.worker.spares import most_spares
-
-    deadline = time.monotonic() + 30.0
-    while bench.spares is not None and len(bench.spares.pids()) < most_spares(bench.machine.memory_bytes) and time.monotonic() < deadline:
+    """Until no more processes come to wait: as many do as this bench keeps."""
+    seen, quiet_since = -1, time.monotonic()
+    while bench.spares is not None and time.monotonic() - quiet_since < 1.5:
+        if (now := len(bench.spares.pids())) != seen:
+            seen, quiet_since = now, time.monotonic()
         time.sleep(0.05)
 
 

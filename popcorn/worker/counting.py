@@ -26,7 +26,7 @@ from popcorn.worker.session import Session
 from popcorn.worker.taken import BASELINE, CANDIDATE, Pace, Taken
 
 _BURST_S = 0.8
-_WATCHED_BURST_S = 0.9
+_WATCHED_BURST_S = 1.2
 """Where the driver's account of the device is asked about it: a sample every sixth of a second, and the first do not count."""
 FAST_ALGORITHMS = 4.0
 """Strassen's and Winograd's ways need fewer operations than are declared; no known one that is used needs less than a quarter."""

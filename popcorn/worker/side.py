@@ -285,7 +285,7 @@ class Side:
         return asdict(times)
 
     def do_timer(self, message: dict) -> dict:
-        """A GPU's timer, and what its events add: the same for all sides, so that no comparison is of two guesses."""
+        """A GPU's timer, and what it adds to a kernel: the same for all sides, so that no comparison is of two guesses."""
         self._need_timer().bubble_s = message["bubble_s"]
         return {}
 
