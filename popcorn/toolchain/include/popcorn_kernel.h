@@ -6,7 +6,7 @@
  *
  * inputs    the problem's inputs, then its parameters and buffers in state_dict order; not to be written
  * outputs   allocated by the caller with the reference's shapes and dtypes, contiguous, contents undefined
- * scalars   the numbers among get_init_inputs(), in order
+ * scalars   the numbers among get_init_inputs(), then those among get_inputs(), in order
  * stream    the current cudaStream_t for a .cu file, NULL on a CPU
  * returns   0 on success; anything else is a runtime error that shows the number
  *
