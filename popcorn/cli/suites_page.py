@@ -50,6 +50,8 @@ FOREIGN = """## Suites of others
   `kernelbench@3fa9c2/L1/23` names an older one, and a record keeps the hash of the text it was judged by.
 - A task of GPU MODE takes submissions as they are: `popcorn eval gpu_mode/vectoradd submission.py` with `custom_kernel(data)`. Where its reference
   writes into memory that it was handed, each call finds fresh memory there. Its own `check_implementation` is not run.
+- A challenge of LeetGPU takes `solve(…)` in Python as it is: `popcorn eval leetgpu/easy/vector_add submission.py`; each call finds zeros where it writes.
+  Assertions in its reference are left out: they forbid float64 and the CPU. Of Tensara the problems are read; a `solution(…)` becomes a ModelNew by hand.
 - A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
 - Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench, CUDA-L1 (whose texts are candidates). What
   has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, Sakana's archive (`module_fn`).

@@ -24,7 +24,7 @@ from popcorn.suites.foreign_inputs import ForeignInputs
 from popcorn.suites.here import cuda_means_here
 from popcorn.suites.jitter import Dim
 from popcorn.suites.modules import call, execute
-from popcorn.suites.own_seeds import names_that_seed, seeds_are_the_trials
+from popcorn.suites.own_seeds import names_that_seed
 from popcorn.suites.problems import Problem
 
 PROBE_S = 30.0
@@ -70,8 +70,7 @@ def open_foreign(problem: Problem) -> Foreign:
     draws.constants = {name: value for name, value in vars(module).items() if type(value) is int and not name.startswith("_")}
 
     def make(function: str, dims: Mapping[str, int]) -> Any:
-        drawing = seeds_are_the_trials([*vars(module).values()]) if function == "get_inputs" else contextlib.nullcontext()
-        with _kernelbench(), draws.trial(dims), drawing:
+        with _kernelbench(), draws.trial(dims):
             made = getattr(module, function)() if hasattr(module, function) else []
         if made is None and function == "get_init_inputs":  # nothing to give
             made = []

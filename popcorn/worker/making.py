@@ -11,8 +11,8 @@ from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Held
 from popcorn.worker.mailbox import leaves, tensors_of
 from popcorn.worker.subject import TORCH_DTYPES, Subject, load_reference, seed_all
-from popcorn.worker.trees import overlapping, refuse_odd, replace_tensors, same_values, to_device
-from popcorn.worker.truth import Question
+from popcorn.worker.trees import another_answer, overlapping, refuse_odd, replace_tensors, same_values, to_device
+from popcorn.worker.truth import Question, Tried
 
 
 class Maker:
@@ -54,12 +54,18 @@ class Maker:
     def _model(self, question: Question, init_args: Any) -> Any:
         return load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
 
-    def refuse_unrepeatable(self, question: Question, inputs: list[Any], model: Any) -> None:
-        """Raises Failed for a problem that makes other inputs or weights from the same seed: an honest answer would be held to another's truth."""
-        again, _, other = self._make(question)
-        weights, others = (tensors_of(dict(one.state_dict())) if isinstance(one, torch.nn.Module) else [] for one in (model, other))
-        for what, before, now in (("get_inputs", tensors_of(inputs), tensors_of(again)), ("Model", weights, others)):
-            if len(before) != len(now) or not all(same_values(a, b) for a, b in zip(before, now, strict=True)):
+    def refuse_unrepeatable(self, tried: Tried) -> None:
+        """Raises Failed for a problem that makes other inputs or weights from the same seed, and of them another answer: an honest one would be held
+        to another's truth. Memory that nobody filled has any values, and may be handed over where nothing depends on it."""
+        inputs, _, model = self._make(tried.question)
+        for what, before, now in (
+            ("get_inputs", tensors_of(tried.inputs), tensors_of(inputs)),
+            ("Model", weights(tried.model), weights(model)),
+        ):
+            if len(before) == len(now) and all(same_values(a, b) for a, b in zip(before, now, strict=True)):
+                continue
+            again = self._answer(model, inputs, tried.cotangents, tried.differentiable, tried.question, self.precision)
+            if another_answer(tensors_of(dict(tried.reference)), tensors_of(dict(again))):
                 raise Failed(
                     "invalid_reference",
                     f"{what} gives other values at every call, whatever the seed (a counter, the clock, the system's entropy), so no answer "
@@ -130,6 +136,11 @@ def model_arguments(loaded: Loaded, dims: dict[str, int], init_seed: int) -> Any
     arguments = loaded.init_args(dims)
     refuse_odd(arguments, "get_init_inputs")
     return arguments
+
+
+def weights(model: Any) -> list[torch.Tensor]:
+    """What a model's state_dict holds."""
+    return tensors_of(dict(model.state_dict())) if isinstance(model, torch.nn.Module) else []
 
 
 def held_by(model: Any) -> list[tuple[int, int]]:

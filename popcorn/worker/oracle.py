@@ -172,10 +172,6 @@ class Oracle(Maker):
         started = time.perf_counter()
         try:
             inputs, init_args, model = self._make(question)
-            if (
-                self.loaded.problem.origin != "suite" and truth and self.truths.current is None
-            ):  # the first, of a text that nobody has checked
-                self.refuse_unrepeatable(question, inputs, model)
             cotangents, differentiable = self._cotangents(model, inputs, question)
             reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)
         except (Failed, PopcornError, torch.OutOfMemoryError):
@@ -188,6 +184,8 @@ class Oracle(Maker):
         if tried.unfit is None and not self.gradient and (why := unsteady(self, model, inputs, question, reference)):
             raise Failed("invalid_reference", why)
         if tried.unfit is None and truth:
+            if self.loaded.problem.origin != "suite" and self.truths.current is None:  # the first of a text that nobody has checked
+                self.refuse_unrepeatable(tried)
             tried.unfit = self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
             tried.truth = self.truths.current
         return tried

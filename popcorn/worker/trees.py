@@ -180,6 +180,18 @@ def describe(tree: Any) -> Any:
     return {"v": None} if plain else {"other": type(tree).__qualname__[:200]}
 
 
+def wide(t: torch.Tensor) -> torch.Tensor:
+    """A tensor of any kind in float64, complex numbers as pairs."""
+    return torch.view_as_real(t).double() if t.is_complex() else t.double()
+
+
+def another_answer(before: list[torch.Tensor], now: list[torch.Tensor]) -> bool:
+    """Whether a second call gave other shapes, or values beyond what rounding could do."""
+    return any(
+        a.shape != b.shape or not torch.allclose(wide(a), wide(b), 1e-3, 1e-6, equal_nan=True) for a, b in zip(before, now, strict=False)
+    )
+
+
 def same_values(now: torch.Tensor, before: torch.Tensor) -> bool:
     """Equal in shape, strides and every value; NaN equals NaN."""
     if now.shape != before.shape or now.dtype != before.dtype or now.stride() != before.stride():

@@ -79,7 +79,8 @@ def test_a_reference_whose_second_call_answers_otherwise_judges_nobody(tmp_path:
 )  # fmt: skip
 def test_a_problem_that_its_seed_does_not_repeat_judges_nobody(tmp_path: Path, drawn: str, weights: str, told: str) -> None:
     text = TEXT.replace("torch.randn(16, 8)", drawn).replace("(torch.nn.Module):", "(torch.nn.Module):" + weights)
-    oracle = opened(tmp_path, "import time\n" + text.replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", "return x * 2"))
+    answer = "return x * getattr(self, 'w', 2)"
+    oracle = opened(tmp_path, "import time\n" + text.replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", answer))
     with pytest.raises(Failed, match=told):
         oracle.do_trial({"question": QUESTION, "truth": True})
 
@@ -108,3 +109,27 @@ def test_random_arguments_of_the_model_are_the_same_whenever_they_are_made(tmp_p
     question = Question(**QUESTION)
     first, _ = oracle._init_args(question)[0], torch.randn(5)
     assert torch.equal(oracle._init_args(question)[0], first)
+
+
+def test_memory_that_nobody_filled_may_be_handed_over_where_nothing_depends_on_it(tmp_path: Path) -> None:
+    text = "import time\n" + TEXT.replace("[torch.randn(16, 8)]", "[torch.randn(4), torch.tensor([time.time_ns()])]")
+    oracle = opened(
+        tmp_path,
+        text.replace("forward(self, x)", "forward(self, x, out)").replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", "return x * 2"),
+    )
+    assert oracle.do_trial({"question": QUESTION, "truth": True})["unfit"] is None
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "uint16", "uint32", "uint64"])
+def test_rare_types_are_handed_over_and_judged(tmp_path: Path, dtype: str) -> None:
+    drawn = f"torch.randint(0, 9, (16,)).to(torch.{dtype})"
+    oracle = opened(
+        tmp_path, TEXT.replace("torch.randn(16, 8)", drawn).replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", "return x.clone()")
+    )
+    assert oracle.do_trial({"question": QUESTION, "truth": True})["unfit"] is None
+    assert oracle.truths.current is not None and isinstance(oracle.outbox, Buffer)
+    right = dict(oracle.truths.current.reference)["out"]
+    for answer, unequal in ((right, 0), ((right.double() * 2 + 1).to(right.dtype), 1)):
+        oracle.outbox.reset()
+        tree = pack(answer, oracle.outbox)
+        assert min(1, oracle.do_judge({"trees": [tree, tree], "floor": 2e-5})["outputs"][0]["unequal"]) == unequal
