@@ -114,4 +114,5 @@ def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
 async def _refuse_fields(_: Any, error: Any) -> JSONResponse:
     """One sentence for the first three fields that are wrong; nothing of what was sent comes back."""
     told = [f"{'.'.join(str(part) for part in one['loc'][1:]) or 'the body'}: {one['msg']}" for one in error.errors()[:3]]
-    return JSONResponse({"detail": "; ".join(told)[:500]}, 422)
+    # names of fields are the asker's own, and may hold halves of characters, which no answer can
+    return JSONResponse({"detail": "; ".join(told)[:500].encode("utf-8", "replace").decode()}, 422)

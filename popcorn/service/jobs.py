@@ -77,7 +77,7 @@ class Jobs:
         return job
 
     def _reject(self, question: Question, why: BadCandidate) -> Job:
-        identity = hashlib.sha256(question.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        identity = hashlib.sha256(repr(question).encode("utf-8", "surrogatepass")).hexdigest()[:16]
         job = Job(identity, question.problem, question.unofficial, result=rejected(why, not question.unofficial))
         job.ended.set()
         with self._lock:

@@ -90,6 +90,9 @@ def test_bad_requests_have_a_status_and_a_sentence_and_harm_nobody(served):
 
     assert ask(problem="original/L9/999").status_code == 404
     assert ask(problem="../../etc/passwd").status_code == 422
+    for half in ('"source": "\\ud800"', '"source": "x", "\\ud800": 1'):
+        text = f'{{"problem": "original/L1/36", "language": "c", {half}}}'
+        assert httpx.post(f"{served.url}/v1/evaluations", headers=HEAD, content=text.encode()).status_code == 422
     for wrong in ({"nonsense": "x" * 9999}, {"trials": 1}):
         refused = ask(**wrong)
         assert refused.status_code == 422 and next(iter(wrong)) in refused.json()["detail"] and len(refused.text) < 600
@@ -228,7 +231,7 @@ def test_the_training_loop_of_the_documents_runs_as_it_stands(served):
         def sample(self, prompt, count):
             assert "class Model(nn.Module)" in prompt
             return [
-                "import torch\nimport triton\n\n\n@triton.jit\ndef k(x):\n    pass\n" + f"# {n % 4}\n" if n % 2 else "no kernel"
+                "import torch\nimport triton\n\n\n@triton.jit\ndef k(x):\n    pass\n" + f"# {n % 4}\n" if n % 2 else "import torch\n"
                 for n in range(count)
             ]
 
