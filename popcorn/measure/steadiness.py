@@ -19,6 +19,8 @@ CLOCK_CHANGE = 0.02
 STEAL_SHARE = 0.01
 THROTTLED_SHARE = 0.01
 ROOT = Path("/")
+AT_WORK = 5
+"""Per cent of a sample of the driver's; a process that makes a context and fills one tensor shows 1."""
 WAITS = "popcorn-waits"
 """Name of a process that waits for work (/proc/PID/comm)."""
 
@@ -100,7 +102,7 @@ def count_at_work(machine: Machine, pids: Collection[int], since_s: float) -> in
     nvml = open_nvml().library
     handle = ask(nvml, "nvmlDeviceGetHandleByUUID", machine.device_uuid) if pids and nvml and machine.device_uuid else None
     samples = ask(nvml, "nvmlDeviceGetProcessUtilization", handle, int(since_s * 1e6)) if handle is not None else None
-    return len({sample.pid for sample in samples or () if sample.pid in pids and sample.smUtil > 0})
+    return len({sample.pid for sample in samples or () if sample.pid in pids and sample.smUtil >= AT_WORK})
 
 
 def look(machine: Machine, root: Path = ROOT) -> Snapshot:

@@ -148,7 +148,7 @@ def test_another_evaluations_import_disturbs_only_where_it_works_on_the_gpu(monk
 
         def nvmlDeviceGetProcessUtilization(self, handle, since_us):
             assert since_us > 1e15, "microseconds of the epoch"
-            return [SimpleNamespace(pid=8, smUtil=40), SimpleNamespace(pid=9, smUtil=0)]
+            return [SimpleNamespace(pid=8, smUtil=40), SimpleNamespace(pid=9, smUtil=1)]
 
     monkeypatch.setattr(steadiness, "open_nvml", lambda: SimpleNamespace(library=Driver()))
     monkeypatch.setattr(steadiness, "look", lambda machine: replace(QUIET, gpu_processes=frozenset({7, 8, 9})))
