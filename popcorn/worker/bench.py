@@ -203,9 +203,9 @@ class Bench:
         if child.folder is not None:
             remove_tree(child.folder)
 
-    def learn_compiling(self) -> None:
-        """Every later child knows torch.compile's machinery."""
-        if self.nursery.learn_compiling() and self.spares is not None:
+    def learn(self, *names: str) -> None:
+        """Every later child has imported what `learning` knows by these names."""
+        if names and self.nursery.learn(*names) and self.spares is not None:
             self.spares.renew()
 
     def _device_env(self) -> dict[str, str]:
