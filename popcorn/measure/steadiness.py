@@ -71,6 +71,8 @@ class Steadiness:
     """False when something disturbed the run; None when nothing could be watched."""
     reasons: tuple[str, ...] = ()
     """What disturbed it, or what could not be seen."""
+    shared: bool = False
+    """Whether somebody else computed on the GPU."""
 
 
 class Watch:
@@ -139,7 +141,7 @@ def compare(
     if steal_s is not None and steal_s > STEAL_SHARE * elapsed_s * cores:
         faults.append(f"the hypervisor took {steal_s / elapsed_s / cores:.1%} of the processor")
     if faults:
-        return Steadiness(False, tuple(faults))
+        return Steadiness(False, tuple(faults), bool(foreign or worked))
     seen = (after.throttles, after.sm_clock_hz, after.gpu_processes, after.load, after.throttled_s, after.steal_s)
     return Steadiness(None, ("nothing could be watched here",)) if all(value is None for value in seen) else Steadiness(True)
 
