@@ -20,13 +20,19 @@ def find_kernel(text: str, language: str) -> str | None:
     What stands after a model's thoughts (`</think>`) goes before its drafts among them. None when there is nothing that could be a kernel. A
     block that was cut off at the end of the text counts: its verdict will say so.
     """
-    text = _LINE_END.sub("\n", text[:MAX_TEXT])
-    for part in dict.fromkeys((_THOUGHT.split(text)[-1], text)):
+    text = text[:MAX_TEXT]
+    for part in parts_of(text):
         whole = [part] if "```" not in part else []
         for block in (*whole, *islice(chain(*_blocks(part)), _MOST_BLOCKS), part):
             if block.strip() and _keeps(block, language):
                 return block.strip("\n") + "\n"
-    return max((block.strip("\n") + "\n" for block, *_ in _blocks(text) if block.strip()), key=len, default=None)
+    return max((block.strip("\n") + "\n" for block, *_ in _blocks(parts_of(text)[-1]) if block.strip()), key=len, default=None)
+
+
+def parts_of(text: str) -> list[str]:
+    """What a model says after its thoughts, then all that it says, where that is more. Lines end in `\\n`."""
+    text = _LINE_END.sub("\n", text)
+    return list(dict.fromkeys((_THOUGHT.split(text)[-1], text)))
 
 
 def _blocks(text: str) -> list[list[str]]:

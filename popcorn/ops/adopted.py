@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
+from popcorn.home import cache_folder
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
 from popcorn.ops.native import Kernel, _Differentiable
 from popcorn.ops.registry import Op, find_op

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from popcorn.devices.host import cache_folder
+from popcorn.home import cache_folder
 from popcorn.ops.calls import Accepts, Answer, Rejected
 from popcorn.ops.packages import PACKAGES, TOOLS, Package, missing, outside
 

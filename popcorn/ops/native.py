@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
+from popcorn.home import cache_folder
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
 from popcorn.ops.registry import Op, find_op
 from popcorn.ops.signature import Mismatch

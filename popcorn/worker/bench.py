@@ -7,9 +7,10 @@ import weakref
 from pathlib import Path
 
 from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings, with_ceilings
-from popcorn.devices.host import cache_folder, separate_cores
+from popcorn.devices.host import separate_cores
 from popcorn.devices.probe import probe
 from popcorn.errors import HarnessFailure
+from popcorn.home import cache_folder
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.triton_cache import private_caches
