@@ -121,7 +121,10 @@ def _check_python(source: str, name: str) -> None:
         tree = ast.parse(source.encode())
     except SyntaxError as error:
         found = diagnostic(error.filename if error.filename != "<unknown>" else name, error.lineno, f"{type(error).__name__}: {error.msg}")
-        raise CompileFailed(f"line {error.lineno}: {error.msg}", (found,)) from None
+        fenced = (
+            "; code stands between fences (```) here: keep what is between them alone" if re.search(r"^```", source, re.MULTILINE) else ""
+        )
+        raise CompileFailed(f"line {error.lineno}: {error.msg}{fenced}", (found,)) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise CompileFailed(f"Python cannot parse it: {type(error).__name__}: {error}"[:500]) from None
     if not any(_defines(statement, name) for statement in _module_statements(tree) for name in ("ModelNew", *SUBMISSIONS)):

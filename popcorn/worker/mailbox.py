@@ -8,6 +8,7 @@ import ctypes
 import math
 import mmap
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,7 @@ DTYPES: dict[str, torch.dtype] = {
 }  # fmt: skip
 
 
+_TYPES = {str(one).removeprefix("torch."): one for one in vars(torch).values() if isinstance(one, torch.dtype)}
 bare = torch._C.TensorBase.detach
 """A tensor without its graph and without what somebody hung on the object: `tensor.detach` could be anything. Bound at import."""
 
@@ -156,9 +158,9 @@ def unpack(packed: Any, buffer: Buffer, private: bool = True, depth: int = 0) ->
             return {key: unpack(item, buffer, private, depth + 1) for key, item in value.items()}
         case "n", dict():
             return SimpleNamespace(**{str(key): unpack(item, buffer, private, depth + 1) for key, item in value.items()})
-        case "k", str() if isinstance(getattr(torch, value, None), torch.dtype):
-            return getattr(torch, value)
-        case "w", str() if value.split(":")[0] in ("cpu", "cuda", "meta"):
+        case "k", str() if value in _TYPES:
+            return _TYPES[value]
+        case "w", str() if re.fullmatch(r"(cpu|cuda|meta)(:[0-9]{1,2})?", value):
             return torch.device(value)
     raise Alien(f"an object of type {value if isinstance(value, str) else tag}"[:300])
 

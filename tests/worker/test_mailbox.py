@@ -194,7 +194,7 @@ def test_a_tree_nested_without_end_raises_alien(tmp_path):
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*"tvfludx", "dtype", "shape", "stride", "at"]), inner, max_size=4)
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*"tvfludxnkw", "dtype", "shape", "stride", "at"]), inner, max_size=4)
     ),
     max_leaves=12,
 )
@@ -254,6 +254,12 @@ def test_a_config_object_arrives_as_a_namespace_of_the_same_names(tmp_path):
 )
 def test_an_object_that_holds_or_does_more_crosses_as_its_type_alone(tmp_path, made):
     assert list(pack(made, create(tmp_path, "b", 4096, CPU))) == ["other"]
+
+
+@pytest.mark.parametrize("described", [{"w": "cuda:99999999999"}, {"w": "cpu:x"}, {"k": "_inductor"}, {"k": "nn"}, {"n": []}])
+def test_a_hostile_device_or_type_raises_alien(tmp_path, described):
+    with pytest.raises(Alien):
+        unpack(described, create(tmp_path, "b", 4096, CPU))
 
 
 def test_a_config_object_that_holds_itself_ends(tmp_path):
