@@ -22,16 +22,18 @@ _RECORDS = "SELECT id, outcome, judgement, speedup, speedup_low, control_fit, en
 Row = dict[str, str | int | float | None]
 
 
-def results(folder: SweepFolder) -> tuple[Plan, list[Attempt], list[Standing]]:
-    """The plan as it stands, an attempt for each job that has ended, and the standing of every model and tier in each (variant, level)."""
+def results(folder: SweepFolder, earlier: bool = False) -> tuple[Plan, list[Attempt], list[Standing]]:
+    """The plan as it stands, an attempt for each job that has ended, and the standing of every model and tier in each (variant, level). `earlier`: a
+    missing job counts as it ended when it was asked in another form (`Plan.before`)."""
     spec = folder.spec()
     plan = make_plan(spec.matrix, Done(Path(spec.cache)))
     places = {one.id: (one.variant or "other", one.level or 0) for one in problems_of(spec.matrix)}
     rows = {row["id"]: row for row in query(_RECORDS, Store(Path(spec.cache) / "records")).dicts()} if plan.known.done else {}
+    before = plan.before if earlier else {}
     missing = {job.id for job in plan.missing}
     found = []
     for job in plan.jobs:
-        line = plan.known.done.get(job.id)
+        line = plan.known.done.get(job.id) or before.get(job.id)
         if line is None and job.id in missing:
             continue
         row = rows.get(_record_of(line, Path(spec.cache)) or "") if line else None
