@@ -1,17 +1,16 @@
 """The app: submit, poll, stream, batch, records, statistics. Every refusal has a status and one sentence."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from popcorn import __version__
-from popcorn.errors import BadRecord, PopcornError
+from popcorn.errors import BadRecord
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.service.asked import Batch, Evaluation, Evaluations, Identity, Question, Refusal, Statistics
@@ -25,7 +24,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
         (401, "no token"),
         (404, "not here"),
         (405, "another method"),
-        (409, "the text is not in the language that was named"),
+        (422, "a field that is missing, unknown or out of its range"),
         (413, "too long"),
         (429, "too often"),
         (503, "too much waits"),
@@ -33,18 +32,12 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _unfit(request: Any, error: Any) -> Response:
-    """What is wrong with a body, without the body: NaN and half of a character in it are no JSON that could be sent back."""
-    told = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
-    return Response(json.dumps({"detail": told}), 422, media_type="application/json")
-
-
 def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
     """The app over these jobs; `stores` are where records are looked up. Put Limits around it before anybody can reach it."""
     app = FastAPI(
         title="Popcorn", version=__version__, responses=REFUSED, redoc_url=None, description="Is this kernel right, and how good is it, on this machine?",
     )  # fmt: skip
-    app.add_exception_handler(RequestValidationError, _unfit)
+    app.add_exception_handler(RequestValidationError, _refuse_fields)
     token = Security(HTTPBearer(auto_error=False, description="The token that `popcorn serve` was started with."))
 
     def take(question: Question) -> Job:
@@ -54,8 +47,6 @@ def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
             raise HTTPException(404, f"there is no problem {question.problem}") from None
         except Full:
             raise HTTPException(503, "too much waits already; ask again later", {"retry-after": "10"}) from None
-        except PopcornError as error:
-            raise HTTPException(409, str(error)[:500]) from None
 
     def known(identity: str) -> Job:
         job = jobs.find(identity)
@@ -118,3 +109,10 @@ def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
         return {"status": "ok", "version": __version__}
 
     return app
+
+
+async def _refuse_fields(_: Any, error: Any) -> JSONResponse:
+    """One sentence for the first three fields that are wrong; nothing of what was sent comes back."""
+    told = [f"{'.'.join(str(part) for part in one['loc'][1:]) or 'the body'}: {one['msg']}" for one in error.errors()[:3]]
+    # names of fields are the asker's own, and may hold halves of characters, which no answer can
+    return JSONResponse({"detail": "; ".join(told)[:500].encode("utf-8", "replace").decode()}, 422)

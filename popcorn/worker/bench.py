@@ -163,6 +163,10 @@ class Bench:
             *(child.pid for child in list(self._started) if not child.busy),
         )
 
+    def at_work(self) -> list[Child]:
+        """Children that are being asked something now."""
+        return [child for child in list(self._started) if child.busy]
+
     def stock(self, needed: int | None = None) -> None:
         """On a GPU have processes in waiting, in the background; returns at once. Where as many as are `needed` are there, no more are made:
         whoever times has to wait for the one that is under way."""
@@ -200,9 +204,9 @@ class Bench:
         if child.folder is not None:
             remove_tree(child.folder)
 
-    def learn_compiling(self) -> None:
-        """Every later child knows torch.compile's machinery."""
-        if self.nursery.learn_compiling() and self.spares is not None:
+    def learn(self, *names: str) -> None:
+        """Every later child has imported what `learning` knows by these names."""
+        if names and self.nursery.learn(*names) and self.spares is not None:
             self.spares.renew()
 
     def _device_env(self) -> dict[str, str]:
