@@ -138,7 +138,7 @@ def test_a_file_elsewhere_extends_what_sweeps_has_and_what_nobody_has_is_said(tm
     mine.write_text('extends = "smoke.toml"\nrepeats = 3\n')
     assert read_matrix(mine).repeats == 3 and read_matrix(mine).problems
     mine.write_text('extends = "nobody.toml"\n')
-    with pytest.raises(BadSweep, match="extends nobody.toml, which is neither beside it nor in sweeps/"):
+    with pytest.raises(BadSweep, match=r"extends nobody\.toml, which is neither beside it nor in sweeps/"):
         read_matrix(mine)
-    with pytest.raises(BadSweep, match="there is no sweep nobody; .*l12_default"):
+    with pytest.raises(BadSweep, match=r"there is no sweep nobody; .*l12_default"):
         read_matrix("nobody")
