@@ -67,7 +67,7 @@ def cell_lines(cells: list[dict[str, Any]]) -> list[str]:
         )
         for cell in cells
     ]  # fmt: skip
-    headings = ("model", "tier", "jobs", "done", "gave up", "missing", "tokens left", "money left", "basis")
+    headings = ("model", "tier", "jobs", "done", "gave up", "missing", "tokens", "money", "basis")
     return [*lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 1), right=range(2, 8))]
 
 

@@ -32,5 +32,5 @@ def test_a_column_that_cannot_give_way_keeps_no_other_from_folding_and_no_line_e
 
 
 def test_a_name_without_spaces_folds_after_its_slash():
-    lines = list(lay_out(("model", "tier"), [("scripted/steady", "default")], 17, (0,)))
+    lines = list(lay_out(("model", "tier"), [("scripted/steady", "default")], 18, (0,)))
     assert lines[1:] == ["scripted/  default", "steady"]
