@@ -44,7 +44,7 @@ COMMANDS = {
     "campaign": Command("popcorn.cli.campaign", "app", "Sweeps one after the other, detached, under a time budget."),
     "serve": Command("popcorn.cli.serve", "serve", "Judge kernels over HTTP: submit, poll or stream, batch."),
     "site": Command("popcorn.cli.site", "app", "The pages of every result: build, serve, publish them."),
-    "figures": Command("popcorn.cli.figures", "figures", "The planned figures as SVG and PNG, with their tables."),
+    "figures": Command("popcorn.cli.figures", "figures", "The ten figures as SVG and PNG, with their tables."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
 }
 

@@ -21,18 +21,19 @@ PRECISIONS = {torch.float64: "float64", torch.float32: "float32", torch.float16:
 _TENSORS = frozenset((torch.Tensor, torch.nn.Parameter))
 
 _is_compiling = torch.compiler.is_compiling
+_transformed = torch._C._are_functorch_transforms_active
 _grad_enabled = torch.is_grad_enabled
 _any_autocast = torch._C._is_any_autocast_enabled
 
 
 def carry_out(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], bench: bool) -> Any:
     """The result of the op by the chosen implementation."""
-    if _is_compiling():
+    if _is_compiling() or _transformed():  # vmap, grad and jvp of torch.func go through plain torch alone
         return op.reference(*args, **kwargs)
     key: list[Any] = [_grad_enabled(), _any_autocast()]
     for value in args if not kwargs else (*args, *kwargs, *kwargs.values()):
         if type(value) in _TENSORS:
-            key += (value.shape, value.dtype, value.get_device(), value.requires_grad, value.is_contiguous())
+            key += (value.shape, value.dtype, value.device, value.requires_grad, value.is_contiguous())
         else:
             key.append(value)
     seen = tuple(key)

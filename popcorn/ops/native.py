@@ -21,6 +21,7 @@ from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
 from popcorn.ops.registry import find_op
+from popcorn.ops.signature import Mismatch, Signature
 from popcorn.ops.traced import Outputs, OutputSpec, traced
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
@@ -72,6 +73,8 @@ class Kernel:
     """Whether the backward pass takes the outputs in place of the inputs, whose shapes they have."""
     skips: bool = False
     """Whether the text passes over gradients without memory."""
+    held_to: Signature | None = None
+    """What inputs are held against where nobody else does: a text that is called by name would read beyond them."""
 
     def __post_init__(self) -> None:
         self.source = read_source(self.path)
@@ -135,10 +138,12 @@ class Kernel:
         """Raises RuntimeError with the code that the function returned, where it is not 0."""
         flat = [tensor for group in groups for tensor in group]
         numbers = tuple(self.numbers(scalars))
-        key = (name, numbers, *[tensor if tensor is None else (tensor.shape, tensor.dtype) for tensor in flat])
+        key = (name, numbers, *[tensor if tensor is None else (tensor.shape, tensor.dtype, tensor.device) for tensor in flat])
         made = self._calls.made
         found = made.get(key)
         if found is None:
+            if self.held_to is not None and name == "popcorn_forward":
+                _check(self.held_to, groups[0])  # type: ignore[arg-type]
             if len(made) > 256:
                 made.clear()
             found = made[key] = _prepare(getattr(self.library, name), groups, numbers)
@@ -149,6 +154,16 @@ class Kernel:
         code = found.function(*found.arguments, _stream(first.device) if first is not None and first.is_cuda else None)
         if code != 0:
             raise RuntimeError(f"{self.path.name}: {name} returned {code}")
+
+
+def _check(signature: Signature, tensors: Sequence[Tensor]) -> None:
+    """Raises Mismatch for tensors that no call through the op would bring here."""
+    signature.read_dims(tensors)
+    floating = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
+    elsewhere = next((tensor.device for tensor in tensors if not tensor.is_cpu), None)
+    if elsewhere is not None or len(floating) > 1:
+        told = f"on {elsewhere}" if elsewhere is not None else f"in {' and '.join(sorted(map(str, floating)))}"
+        raise Mismatch(f"{', '.join(signature.names)}: a tensor is {told}; expected all on a CPU, in one floating element type")
 
 
 def _stream(device: torch.device) -> int:
@@ -244,5 +259,5 @@ def native(
         return ACCEPTED
 
     name = path.parent.name
-    signature = find_op(name).signature
-    return call, accepts, kernel.source, traced(name, signature, kernel)
+    kernel.held_to = find_op(name).signature
+    return call, accepts, kernel.source, traced(name, kernel.held_to, kernel)

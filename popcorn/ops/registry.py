@@ -162,9 +162,8 @@ class Op:
             for path in sorted(adopted_folder(self.name).glob("impl_*.py")):
                 self._implementations.setdefault(path.stem.removeprefix("impl_"), load(self.name, path, ours=False))
             self._complete = True
-        self._implementations.setdefault(COMPILED, compiled(self))
-        if list(self._implementations)[-1] != REFERENCE:
-            self._implementations.pop(REFERENCE, None)
+        if REFERENCE not in self._implementations:  # it comes last
+            self._implementations[COMPILED] = compiled(self)
             self._implementations[REFERENCE] = Implementation(
                 REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash
             )
@@ -254,6 +253,10 @@ class Op:
         chosen = self._chooser().choose(self, call)
         assert chosen.run is not None
         return chosen
+
+    def __reduce__(self) -> Any:
+        """An op is copied and pickled by its name: a module that holds one may be saved, and its copy calls the same op."""
+        return find_op, (self.name, self.file)
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.signature.names)})>"

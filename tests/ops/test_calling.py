@@ -1,5 +1,7 @@
 """Calls: traceable, differentiable, remembered by what shapes the choice, refused with a reason."""
 
+import copy
+import pickle
 import subprocess
 import sys
 import warnings
@@ -51,6 +53,40 @@ def test_a_named_implementation_stays_itself_inside_torch_compile(op):
     leaves = [t for t in made if t.requires_grad]
     got = torch.autograd.grad(compiled(*made), leaves)
     torch.testing.assert_close(got, torch.autograd.grad(total(op["torch"], *made), leaves))
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        ((torch.ones(4, 8), torch.ones(3)), r"weight has shape \(3,\); expected D = 8"),
+        ((torch.ones(4, 8), torch.ones(8, dtype=torch.float16)), "in torch.float16 and torch.float32; expected all on a CPU"),
+        ((torch.ones(4, 8, device="meta"), torch.ones(8, device="meta")), "on meta; expected all on a CPU"),
+    ],
+)
+def test_a_named_implementation_reads_nothing_that_it_was_not_given(args, text):
+    rms_norm["popcorn"](torch.ones(4, 8), torch.ones(8))  # of a shape that was seen before, too
+    with pytest.raises(Mismatch, match=text):
+        rms_norm["popcorn"](*args)
+
+
+def test_tensors_without_memory_and_transforms_go_to_the_reference():
+    x, weight = torch.randn(4, 8), torch.randn(8)
+    here = rms_norm(x, weight)
+    assert rms_norm(x.to("meta"), weight.to("meta")).is_meta
+    torch.testing.assert_close(torch.vmap(lambda row: rms_norm(row, weight))(x), here)
+    slope = torch.func.grad(lambda x: rms_norm(x, weight).square().sum())(x)
+    leaf = x.clone().requires_grad_()
+    torch.testing.assert_close(slope, torch.autograd.grad(rms_norm(leaf, weight).square().sum(), leaf)[0])
+
+
+def test_an_op_in_a_module_is_copied_and_pickled_by_its_name():
+    assert copy.deepcopy(rms_norm) is rms_norm and pickle.loads(pickle.dumps(rms_norm)) is rms_norm
+
+
+def test_a_name_may_be_looked_up_inside_torch_compile():
+    x, weight = torch.randn(3, 8), torch.randn(8)
+    compiled = torch.compile(lambda x, w: rms_norm["popcorn"](x * 2, w), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, weight), rms_norm["torch"](x * 2, weight))
 
 
 def test_a_choice_is_remembered_by_shape_dtype_layout_and_gradient():
