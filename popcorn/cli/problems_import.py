@@ -11,7 +11,10 @@ FEW = 20
 
 
 def import_command(
-    format: Annotated[str, typer.Argument(help="auto, kernelbench, popcornbench, robust_kbench, custom_task, flashinfer, gpu_mode, cases")],
+    format: Annotated[
+        str,
+        typer.Argument(help="auto, kernelbench, popcornbench, robust_kbench, custom_task, flashinfer, gpu_mode, leetgpu, tensara, cases"),
+    ],
     path: Annotated[str, typer.Argument(help="folder of a checkout or of a task; or .json, .jsonl, .csv, .parquet with a column of code")],
     name: Annotated[str | None, typer.Option(help="what ids begin with; default: the format's name")] = None,
     device: Annotated[str, typer.Option(help="where each file is tried: auto, cpu, cuda or cuda:INDEX")] = "auto",

@@ -44,10 +44,14 @@ FOREIGN = """## Suites of others
   make it run, or why it cannot: an undefined name with its line, a wrong number of arguments, an output that is no tensor, too little memory.
 - A PopcornBench file draws its sizes anew for every tensor. Here a size is drawn once a trial; where a file runs only because of that, the table
   says at how many seeds it fails by itself. Integer inputs stay integers.
+- What a file seeds itself (`torch.manual_seed(42)` in `get_inputs`, generators of torch, numpy and Python) follows the trial's seed, or an answer that was kept
+  would pass. A file whose inputs or weights do not repeat under a seed judges nobody, nor does one where the answer of an earlier trial is right, too.
 - What runs has an id (`kernelbench/L1/23`) for `eval`, `problems list --suite`, `show` and `check`. A suite's version is the hash of its texts:
   `kernelbench@3fa9c2/L1/23` names an older one, and a record keeps the hash of the text it was judged by.
 - A task of GPU MODE takes submissions as they are: `popcorn eval gpu_mode/vectoradd submission.py` with `custom_kernel(data)`. Where its reference
   writes into memory that it was handed, each call finds fresh memory there. Its own `check_implementation` is not run.
+- A challenge of LeetGPU takes `solve(…)` in Python as it is: `popcorn eval leetgpu/easy/vector_add submission.py`; each call finds zeros where it writes.
+  Assertions in its reference are left out: they forbid float64 and the CPU. Of Tensara the problems are read; a `solution(…)` becomes a ModelNew by hand.
 - A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
 - Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench, CUDA-L1 (whose texts are candidates). What
   has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, Sakana's archive (`module_fn`).

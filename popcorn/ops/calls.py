@@ -39,7 +39,7 @@ class Call:
     precision: str
     """float64, float32, tf32, float16, bfloat16; `mixed` when floating tensors differ, `other` for an element type outside these."""
     device: str
-    """`cpu` or `cuda`."""
+    """`cpu` or `cuda`; `mixed` when tensors lie on several."""
     scalars: Mapping[str, Any] = field(default_factory=dict)
     """Scalar arguments, defaults filled in."""
     layout: Layout = "contiguous"
@@ -50,6 +50,8 @@ class Call:
     """Under torch.autocast."""
     capability: tuple[int, int] | None = None
     """Compute capability of the GPU."""
+    whole: Mapping[str, str] = field(default_factory=dict)
+    """Element types of the arguments that are no floating tensors, by name: `{"target": "int64"}`."""
 
     def case(self) -> Case:
         """The case that a record of this call would have. Raises ValueError for element types that no record holds."""

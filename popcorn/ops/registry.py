@@ -165,11 +165,22 @@ class Op:
                 self._implementations.setdefault(path.stem.removeprefix("impl_"), load(self.name, path, ours=False))
             self._complete = True
         if REFERENCE not in self._implementations:  # it comes last
-            self._implementations[COMPILED] = compiled(self)
+            self._implementations.setdefault(COMPILED, compiled(self))
             self._implementations[REFERENCE] = Implementation(
                 REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash
             )
         return self._implementations
+
+    def load_only(self, name: str) -> Implementation:
+        """One implementation, without the others: packages of other people take seconds to import. Raises KeyError. Needs torch."""
+        if not self._complete:
+            assert self.folder is not None
+            for folder in (self.folder, adopted_folder(self.name)):
+                if (path := folder / f"impl_{name}.py").is_file():
+                    return load(self.name, path, ours=folder == self.folder)
+            if name == COMPILED:
+                return compiled(self)
+        return self.implementations[name]
 
     def implementation(
         self, name: str, language: str = "torch", accepts: Accepts = lambda call: ACCEPTED
@@ -256,8 +267,8 @@ class Op:
         assert chosen.run is not None
         return chosen
 
-    def __reduce__(self) -> Any:
-        """An op is copied and pickled by its name: a module that holds one may be saved, and its copy calls the same op."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name: an op is one of its kind in a process, and models that hold one are saved, copied and sent to others."""
         return find_op, (self.name, self.file)
 
     def __repr__(self) -> str:

@@ -40,6 +40,11 @@ class TensorSpec:
     below: str | None = None
     """For an index, the size that its values stay under."""
 
+    @property
+    def whole(self) -> str | None:
+        """Element type of an index: `int8` for values that stay under 128, else `int64`. None for a floating tensor."""
+        return None if self.below is None else "int8" if self.below == "128" else "int64"
+
     def shape(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """The shape at these sizes, leading ones as one."""
         return tuple(_size(size, dims) for size in self.sizes)

@@ -21,8 +21,10 @@ from torch._guards import detect_fake_mode
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import INJECTED, undefined_names
 from popcorn.suites.foreign_inputs import ForeignInputs
+from popcorn.suites.here import cuda_means_here
 from popcorn.suites.jitter import Dim
 from popcorn.suites.modules import call, execute
+from popcorn.suites.own_seeds import names_that_seed
 from popcorn.suites.problems import Problem
 
 PROBE_S = 30.0
@@ -63,7 +65,7 @@ def open_foreign(problem: Problem) -> Foreign:
         names = ", ".join(f"`{name}` (line {line})" for name, line in missing[:3])
         raise BadProblem(f"{problem.id} uses {names}, which it never defines; define it in the file or run another problem")
     draws = ForeignInputs()
-    with _kernelbench():
+    with _kernelbench(), names_that_seed(), cuda_means_here():
         module = execute(problem, {INJECTED: draws})
     draws.constants = {name: value for name, value in vars(module).items() if type(value) is int and not name.startswith("_")}
 

@@ -1,6 +1,7 @@
 """Foreign files that say `device="cuda"`, on a machine without GPU: their tensors are made on the CPU. Needs torch."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -47,8 +48,20 @@ class _CudaMeansCpu(TorchFunctionMode):
         return func(*args, **named)
 
 
+def devices_here(tree: Any) -> Any:
+    """Values that name a CUDA device (`"cuda"` among the arguments of a Model) as they are meant on this machine."""
+    if torch.cuda.is_available():
+        return tree
+    if type(tree) in (list, tuple):
+        return type(tree)(devices_here(item) for item in tree)
+    if type(tree) is dict:
+        return {key: devices_here(item) for key, item in tree.items()}
+    here = _here(tree)
+    return str(here) if isinstance(tree, str) else here
+
+
 def _here(device: Any) -> Any:
     """The CPU in place of a CUDA device; anything else as it is."""
-    if isinstance(device, torch.device | str) and str(device).split(":")[0] == "cuda":
+    if isinstance(device, torch.device | str) and re.fullmatch(r"cuda(:\d+)?", str(device)):
         return torch.device("cpu")
     return device

@@ -13,9 +13,10 @@ import popcorn.suites.beside  # noqa: F401 (imported texts ask for it behind the
 from popcorn.errors import BadProblem
 from popcorn.suites.facts import Facts, read_facts
 from popcorn.suites.foreign import open_foreign
-from popcorn.suites.here import CUDA_HERE, cuda_means_here
+from popcorn.suites.here import CUDA_HERE, cuda_means_here, devices_here
 from popcorn.suites.jitter import Dim, Size, corners, draw_dims
 from popcorn.suites.modules import call, call_with_sizes, execute
+from popcorn.suites.own_seeds import names_that_seed, seeds_are_the_trials
 from popcorn.suites.problems import Problem
 
 
@@ -49,6 +50,8 @@ class Loaded:
     """The file's own `min_bytes` and `flops`, where it has them."""
     valid: Callable[..., bool] | None = None
     """The file's own rule for sizes that go together."""
+    globals: Mapping[str, Any] = field(default_factory=dict)
+    """What the file defines."""
 
     def draw_dims(self, seed: int | str, jitter: bool) -> dict[str, int]:
         """Sizes of one trial from a seed; the nominal ones without jitter. Free of torch's generators."""
@@ -60,13 +63,16 @@ class Loaded:
 
     def inputs(self, dims: Mapping[str, int]) -> list[Any]:
         """Inputs of these sizes, under whatever generator state and default device the caller has set."""
-        with self._here():
+        theirs = self.problem.origin != "suite"
+        with self._here(), seeds_are_the_trials([*self.globals.values()]) if theirs else contextlib.nullcontext():
             made = call(self.problem, "get_inputs", lambda: self.make_inputs(dims))
-        return _as_list(made, "get_inputs", self.problem)
+        return _as_list(self._meant(made), "get_inputs", self.problem)
 
     def init_args(self, dims: Mapping[str, int]) -> list[Any]:
         """Arguments of Model for these sizes."""
-        return _as_list(call(self.problem, "get_init_inputs", lambda: self.make_init_args(dims)), "get_init_inputs", self.problem)
+        with self._here():
+            made = call(self.problem, "get_init_inputs", lambda: self.make_init_args(dims))
+        return _as_list(self._meant(made), "get_init_inputs", self.problem)
 
     def model(self, dims: Mapping[str, int]) -> torch.nn.Module:
         """A new reference for these sizes, its weights drawn from the caller's generator. BadProblem when it cannot be built."""
@@ -78,6 +84,9 @@ class Loaded:
     def _here(self) -> contextlib.AbstractContextManager[None]:
         """What ships names no device; others may say cuda, which on a machine without GPU means the CPU."""
         return contextlib.nullcontext() if self.problem.origin == "suite" else cuda_means_here()
+
+    def _meant(self, made: Any) -> Any:
+        return made if self.problem.origin == "suite" else devices_here(made)
 
     def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> float | None:
         """Bytes that any implementation must move: inputs and weights read once, outputs written once. `itemsize` of floating elements."""
@@ -109,7 +118,8 @@ def load(problem_fields: Mapping[str, Any] | Problem, size: Size = "full", world
         raise BadProblem(
             f"{problem.id} runs on {facts.ranks} or more processes, never on one; judge it with `popcorn ranks {problem.id} FILE`"
         )
-    module = execute(problem)
+    with contextlib.nullcontext() if problem.origin == "suite" else names_that_seed():
+        module = execute(problem)
     dims = {name: dim.at(size) for name, dim in facts.dims.items()}
     if facts.ranks is not None and world is not None:
         dims["WORLD"] = Dim(world, fixed=True)
@@ -131,6 +141,7 @@ def load(problem_fields: Mapping[str, Any] | Problem, size: Size = "full", world
         make_inputs=lambda sizes: call_with_sizes(get_inputs, sizes),
         make_init_args=lambda sizes: call_with_sizes(get_init_inputs, sizes),
         cost={name: function for name in ("min_bytes", "flops") if (function := functions[name]) is not None},
+        globals=vars(module),
         valid=None if valid is None else lambda **sizes: bool(call_with_sizes(valid, sizes)),
     )
 
@@ -154,6 +165,7 @@ def _load_foreign(problem: Problem, facts: Facts, size: Size) -> Loaded:
         reasons=_reasons(facts, {}),
         make_inputs=foreign.inputs,
         make_init_args=foreign.init_args,
+        globals=vars(foreign.module),
     )
 
 

@@ -38,7 +38,7 @@ def call(problem: Problem, what: str, act: Callable[[], Any]) -> Any:
     except (BadProblem, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
-        raise BadProblem(f"{problem.id}: {what} failed{_line(error, problem.path)}: {_reason(error)}") from error
+        raise BadProblem(f"{problem.id}: {what} failed{_line(error, problem.path)}: {reason_of(error)}") from error
 
 
 def call_with_sizes(function: Callable[..., Any], sizes: Mapping[str, Any]) -> Any:
@@ -51,7 +51,8 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """What went wrong in a problem's text, and what to do."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     if isinstance(error, NameError) and error.name:
         return f"the name `{error.name}` is never defined; define it in the file"

@@ -32,6 +32,6 @@ def build(
     except CompileFailed as failed:
         return BuildResult.failed(language, "python" if python else "native", failed)
     if python:
-        require_tools(language)
+        require_tools(language, device_kind)
         return BuildResult(language=language, kind="python")
     return build_native(source, language, cache, arch=arch, timeout_s=timeout_s)

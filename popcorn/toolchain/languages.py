@@ -14,8 +14,8 @@ LANGUAGES = ("torch", "triton", "tilelang", "cute", "cuda", "cpp", "c", "sycl")
 NATIVE_SUFFIXES = {".c": "c", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cuda", ".sycl": "sycl"}
 SUFFIX = {"c": ".c", "cpp": ".cpp", "cuda": ".cu", "sycl": ".sycl"}
 """What a native file of a language is called. A `.cpp` file that includes SYCL's header is SYCL, too."""
-SUBMISSION = "custom_kernel"
-"""Function that a submission to GPU MODE's leaderboards defines in place of ModelNew."""
+SUBMISSIONS = ("custom_kernel", "solve")
+"""Functions that submissions to GPU MODE's leaderboards and to LeetGPU define in place of ModelNew."""
 
 _PYTHON_ORDER = ("cuda", "cute", "tilelang", "triton", "cpp", "torch")
 _NEXT_STEP = "use .py (torch, triton, tilelang, cute, cuda, cpp), .c, .cpp, .cu or .sycl"
@@ -121,10 +121,13 @@ def _check_python(source: str, name: str) -> None:
         tree = ast.parse(source.encode())
     except SyntaxError as error:
         found = diagnostic(error.filename if error.filename != "<unknown>" else name, error.lineno, f"{type(error).__name__}: {error.msg}")
-        raise CompileFailed(f"line {error.lineno}: {error.msg}", (found,)) from None
+        fenced = (
+            "; code stands between fences (```) here: keep what is between them alone" if re.search(r"^```", source, re.MULTILINE) else ""
+        )
+        raise CompileFailed(f"line {error.lineno}: {error.msg}{fenced}", (found,)) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise CompileFailed(f"Python cannot parse it: {type(error).__name__}: {error}"[:500]) from None
-    if not any(_defines(statement, name) for statement in _module_statements(tree) for name in ("ModelNew", SUBMISSION)):
+    if not any(_defines(statement, name) for statement in _module_statements(tree) for name in ("ModelNew", *SUBMISSIONS)):
         raise CompileFailed("it does not define the class ModelNew(nn.Module) at the top of the module.")
 
 

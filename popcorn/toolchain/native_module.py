@@ -23,6 +23,12 @@ DTYPE_CODES = {
     torch.bfloat16: 15,
     torch.float8_e5m2: 23,
     torch.float8_e4m3fn: 24,
+    torch.float8_e5m2fnuz: 25,
+    torch.float8_e4m3fnuz: 26,
+    torch.uint16: 27,
+    torch.uint32: 28,
+    torch.uint64: 29,
+    torch.float8_e8m0fnu: 44,
 }
 """torch dtype → enum popcorn_dtype of popcorn_kernel.h."""
 
@@ -90,8 +96,8 @@ class NativeModule(nn.Module):
         self._specs = [(tuple(shape), dtype) for shape, dtype in output_specs]
         self._device = device
         self._cuda = device.type == "cuda"
-        self._scalars = (ctypes.c_double * max(len(scalars), 1))(*scalars)
-        self._n_scalars = len(scalars)
+        self._own_scalars = list(scalars)
+        self._set_scalars([])
         self._forward = library.popcorn_forward
         self._backward = getattr(library, "popcorn_backward", None)
         self._inputs: _Arguments | None = None
@@ -102,8 +108,20 @@ class NativeModule(nn.Module):
         self._weights = [getattr(self, f"weight_{index}") for index in range(len(self._weights))]
         return self
 
-    def forward(self, *inputs: Tensor) -> Any:
-        """Outputs with the reference's shapes and dtypes: one tensor, or a tuple of several."""
+    def _set_scalars(self, numbers: Sequence[float]) -> None:
+        """Those of the constructor, then `numbers`."""
+        scalars = [*self._own_scalars, *numbers]
+        self._scalars, self._n_scalars = (ctypes.c_double * max(len(scalars), 1))(*scalars), len(scalars)
+
+    def forward(self, *inputs: Any) -> Any:
+        """Outputs with the reference's shapes and dtypes: one tensor, or a tuple of several. Of inputs that are no tensors the tensors in them are taken,
+        and numbers become scalars."""
+        for one in inputs:
+            if not isinstance(one, Tensor):
+                found = _flat(inputs)
+                inputs = tuple(leaf for leaf in found if isinstance(leaf, Tensor))
+                self._set_scalars([float(leaf) for leaf in found if isinstance(leaf, bool | int | float)])
+                break
         if self._backward is not None and torch.is_grad_enabled():
             tensors = (*inputs, *self._weights)
             if any(tensor.requires_grad for tensor in tensors):
@@ -198,6 +216,12 @@ def _filled(tensors: Sequence[Tensor]) -> _Arguments:
     arguments = _Arguments(len(tensors))
     arguments.fill(tensors)
     return arguments
+
+
+def _flat(tree: Any) -> list[Any]:
+    if isinstance(tree, list | tuple | dict):
+        return [leaf for one in (tree.values() if isinstance(tree, dict) else tree) for leaf in _flat(one)]
+    return [tree]
 
 
 def _one_or_all(outputs: tuple[Tensor, ...]) -> Any:

@@ -30,8 +30,9 @@ def missing_tool(language: str) -> str | None:
     return None
 
 
-def require_tools(language: str) -> None:
+def require_tools(language: str, device_kind: str) -> None:
     """Raise MissingTool when something that the language needs is absent."""
     missing = missing_tool(language)
     if missing is not None:
-        raise MissingTool(missing)
+        gpu = "; it needs a GPU, too, and the device chosen is a CPU" if language in _PACKAGES and device_kind != "cuda" else ""
+        raise MissingTool(missing + gpu)

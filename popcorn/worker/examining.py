@@ -8,7 +8,7 @@ from popcorn.verify.health import Check, flat_axes, nonfinite, passes, trivial_a
 from popcorn.worker.mailbox import tensors_of
 from popcorn.worker.pacing import LIMIT, Pace, pace_of
 from popcorn.worker.reading import product_flops, weight_bytes
-from popcorn.worker.trees import steps
+from popcorn.worker.trees import steps, wide
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -129,11 +129,6 @@ def unsteady(oracle: "Oracle", model: Any, inputs: list[Any], question: "Questio
             if leaf.shape != theirs.shape or not torch.allclose(wide(leaf), wide(theirs), 1e-3, 1e-6, equal_nan=True):
                 return why
     return None
-
-
-def wide(t: torch.Tensor) -> torch.Tensor:
-    """A tensor of any kind in float64, complex numbers as pairs."""
-    return torch.view_as_real(t).double() if t.is_complex() else t.double()
 
 
 def pace_check(oracle: "Oracle", known: _Known) -> tuple[Check, Pace]:

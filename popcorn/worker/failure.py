@@ -1,6 +1,7 @@
 """Failed: what a child reports instead of a result. Typed where it happens, so that no words in a message decide an outcome."""
 
 import linecache
+import re
 import traceback
 from typing import Any
 
@@ -9,6 +10,7 @@ from popcorn.schema.verdict import Outcome
 _FENCED = "; a candidate may read and write in its working folder, in $HOME and in tempfile.gettempdir(), and elsewhere read what is public"
 _NAMED = "; memory with a name in /dev/shm is fenced: that of mmap.mmap(-1, n) is shared with forked processes, too"
 _ALONE = "; a candidate is one file and imports installed packages alone"
+_NO_GPU = "; it asks for a GPU, and the device chosen is a CPU"
 
 
 class Failed(Exception):
@@ -51,10 +53,11 @@ def _raised_by_compiler(error: BaseException) -> bool:
 
 def _one_line(error: BaseException, candidate_file: str) -> str:
     # an exception that never passed a line of the candidate may be the harness's own; the outcome stays, since a candidate can forge it
-    where = " (no line of the candidate is in the traceback)" if candidate_file.endswith(".py") else ""
+    where, line = " (no line of the candidate is in the traceback)" if candidate_file.endswith(".py") else "", ""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename == candidate_file:
-            where = f" (line {frame.lineno} of the candidate: {(frame.line or '').strip()[:120]})"
+            line = frame.line or ""
+            where = f" (line {frame.lineno} of the candidate: {line.strip()[:120]})"
             break
     try:
         text = " ".join(str(error).split()) or "no message"
@@ -62,7 +65,15 @@ def _one_line(error: BaseException, candidate_file: str) -> str:
         text = "no message: its text cannot be made"
     also = _FENCED if isinstance(error, PermissionError) else _ALONE if isinstance(error, ImportError) else ""
     also = _NAMED if isinstance(error, RuntimeError) and "shared memory object" in text else also  # a hint alone: the outcome is its type's
+    if not also and re.search(r"cuda|nvidia|\bgpu\b|active drivers", text + line, re.IGNORECASE) and not _is_gpu():
+        also = _NO_GPU
     return f"{type(error).__name__}: {text[:600]}{where}{also}"
+
+
+def _is_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def _short_traceback(error: BaseException) -> str:

@@ -8,10 +8,14 @@ import ctypes
 import math
 import mmap
 import os
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
+
+from popcorn.worker.namespaces import attributes
 
 _ALIGN = 256
 _DEEPEST = 32
@@ -25,10 +29,12 @@ DTYPES: dict[str, torch.dtype] = {
     for dtype in (
         torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
         torch.uint8, torch.bool, torch.complex64, torch.complex128, torch.float8_e4m3fn, torch.float8_e5m2,
+        torch.float8_e4m3fnuz, torch.float8_e5m2fnuz, torch.float8_e8m0fnu, torch.uint16, torch.uint32, torch.uint64,
     )
 }  # fmt: skip
 
 
+_TYPES = {str(one).removeprefix("torch."): one for one in vars(torch).values() if isinstance(one, torch.dtype)}
 bare = torch._C.TensorBase.detach
 """A tensor without its graph and without what somebody hung on the object: `tensor.detach` could be anything. Bound at import."""
 
@@ -83,8 +89,8 @@ def attach(address: dict[str, Any], device: torch.device, writable: bool) -> Buf
 def pack(tree: Any, buffer: Buffer) -> Any:
     """Copies every tensor of a tree into the buffer; returns the tree as JSON with `{"t": …}` in their place.
 
-    Trees are lists, tuples, dicts with string keys, numbers, strings, None. Anything else becomes `{"other": its
-    type}`, and `{"alien": its type}` where it claims to be a tensor.
+    Trees are lists, tuples, dicts with string keys, numbers, strings, None, types and devices of torch, config objects. Anything else becomes
+    `{"other": its type}`, and `{"alien": its type}` where it claims to be a tensor.
     """
     if type(tree) is torch.Tensor or type(tree) is torch.nn.Parameter:
         odd = oddness(tree)
@@ -99,6 +105,11 @@ def pack(tree: Any, buffer: Buffer) -> Any:
         return {"l" if type(tree) is list else "u": [pack(item, buffer) for item in tree]}
     if type(tree) is dict and all(type(key) is str for key in tree):
         return {"d": {key: pack(item, buffer) for key, item in tree.items()}}
+    if type(tree) in (torch.dtype, torch.device):
+        return {"k" if type(tree) is torch.dtype else "w": str(tree).removeprefix("torch.")}
+    held = attributes(tree)
+    if held is not None:
+        return {"n": {key: pack(item, buffer) for key, item in held.items()}}
     name = f"{type(tree).__module__}.{type(tree).__qualname__}"[:200]
     return {"alien" if isinstance(tree, torch.Tensor) else "other": name}
 
@@ -145,6 +156,12 @@ def unpack(packed: Any, buffer: Buffer, private: bool = True, depth: int = 0) ->
             return tuple(unpack(item, buffer, private, depth + 1) for item in value)
         case "d", dict():
             return {key: unpack(item, buffer, private, depth + 1) for key, item in value.items()}
+        case "n", dict():
+            return SimpleNamespace(**{str(key): unpack(item, buffer, private, depth + 1) for key, item in value.items()})
+        case "k", str() if value in _TYPES:
+            return _TYPES[value]
+        case "w", str() if re.fullmatch(r"(cpu|cuda|meta)(:[0-9]{1,2})?", value):
+            return torch.device(value)
     raise Alien(f"an object of type {value if isinstance(value, str) else tag}"[:300])
 
 

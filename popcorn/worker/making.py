@@ -11,8 +11,8 @@ from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Held
 from popcorn.worker.mailbox import leaves, tensors_of
 from popcorn.worker.subject import TORCH_DTYPES, Subject, load_reference, seed_all
-from popcorn.worker.trees import overlapping, refuse_odd, replace_tensors, to_device
-from popcorn.worker.truth import Question
+from popcorn.worker.trees import another_answer, overlapping, refuse_odd, replace_tensors, same_values, to_device
+from popcorn.worker.truth import Question, Tried
 
 
 class Maker:
@@ -45,12 +45,32 @@ class Maker:
         return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
 
     def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
-        inputs = self._inputs(question)
-        init_args = self.loaded.init_args(question.dims)
+        inputs, init_args = self._inputs(question), self._init_args(question)
         return inputs, init_args, self._model(question, init_args)
+
+    def _init_args(self, question: Question) -> Any:
+        return model_arguments(self.loaded, question.dims, question.init_seed)
 
     def _model(self, question: Question, init_args: Any) -> Any:
         return load_reference(self.loaded.Model, init_args, question.init_seed, self.precision, self.device, self.gradient).forward
+
+    def refuse_unrepeatable(self, tried: Tried) -> None:
+        """Raises Failed for a problem that makes other inputs or weights from the same seed, and of them another answer: an honest one would be held
+        to another's truth. Memory that nobody filled has any values, and may be handed over where nothing depends on it."""
+        inputs, _, model = self._make(tried.question)
+        for what, before, now in (
+            ("get_inputs", tensors_of(tried.inputs), tensors_of(inputs)),
+            ("Model", weights(tried.model), weights(model)),
+        ):
+            if len(before) == len(now) and all(same_values(a, b) for a, b in zip(before, now, strict=True)):
+                continue
+            again = self._answer(model, inputs, tried.cotangents, tried.differentiable, tried.question, self.precision)
+            if another_answer(tensors_of(dict(tried.reference)), tensors_of(dict(again))):
+                raise Failed(
+                    "invalid_reference",
+                    f"{what} gives other values at every call, whatever the seed (a counter, the clock, the system's entropy), so no answer "
+                    "could be held to its truth; let it draw from torch's generator",
+                )
 
     def rehearse(self, question: Question) -> None:
         """An answer that nobody needs, for what only a first one does."""
@@ -108,6 +128,19 @@ class Maker:
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+
+def model_arguments(loaded: Loaded, dims: dict[str, int], init_seed: int) -> Any:
+    """Arguments of Model, the same under the same seed."""
+    seed_all(init_seed)
+    arguments = loaded.init_args(dims)
+    refuse_odd(arguments, "get_init_inputs")
+    return arguments
+
+
+def weights(model: Any) -> list[torch.Tensor]:
+    """What a model's state_dict holds."""
+    return tensors_of(dict(model.state_dict())) if isinstance(model, torch.nn.Module) else []
 
 
 def held_by(model: Any) -> list[tuple[int, int]]:

@@ -13,9 +13,11 @@ from typing import Any
 import torch
 
 from popcorn.errors import PopcornError
-from popcorn.measure.timing import event_bubble_s
+from popcorn.measure.timing import CudaTimer, event_bubble_s
+from popcorn.suites.modules import reason_of
 from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
+from popcorn.verify.judge import EARLIER
 from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Leaves, unpacked
 from popcorn.worker.mailbox import Buffer, create, free, pack, size_of, tensors_of
@@ -50,6 +52,8 @@ class Oracle(Maker):
         self.truths = Truths(self)
         self._names = 0
         self._ahead: Tried | None = None
+        self._earlier: list[tuple[str, Any]] | None = None
+        """The reference's answer in the first trial, until a later one shows that who kept it would be wrong."""
 
     def do_open(self, message: dict) -> dict:
         """Load the problem; say what it declares."""
@@ -173,13 +177,15 @@ class Oracle(Maker):
         except (Failed, PopcornError, torch.OutOfMemoryError):
             raise
         except Exception as error:
-            raise Failed("invalid_reference", f"the reference fails: {type(error).__name__}: {error}", traceback.format_exc()) from error
+            raise Failed("invalid_reference", f"the reference fails: {reason_of(error)}", traceback.format_exc()) from error
         views, self.truths.dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
         reference_s = time.perf_counter() - started
         tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))
         if tried.unfit is None and not self.gradient and (why := unsteady(self, model, inputs, question, reference)):
             raise Failed("invalid_reference", why)
         if tried.unfit is None and truth:
+            if self.loaded.problem.origin != "suite" and self.truths.current is None:  # the first of a text that nobody has checked
+                self.refuse_unrepeatable(tried)
             tried.unfit = self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, conditioning=True)
             tried.truth = self.truths.current
         return tried
@@ -236,7 +242,7 @@ class Oracle(Maker):
         judged = []
         held = self.held.results
         for question, got in held if message["at"] is None else [held[index] for index in message["at"]]:
-            inputs, init_args, reference = self._inputs(question), self.loaded.init_args(question.dims), None
+            inputs, init_args, reference = self._inputs(question), self._init_args(question), None
             cotangents, differentiable = self._cotangents_like(inputs, question)
             if message["conditioning"] or not self.truths.dtypes or self.truths.dtype != torch.float64:
                 reference = self._answer(self._model(question, init_args), inputs, cotangents, differentiable, question, self.precision)
@@ -254,7 +260,9 @@ class Oracle(Maker):
         """Compare what lies in the outbox with the current truth. Of `blind`, answers that know nothing, those come back that pass, too."""
         assert self.outbox is not None and self.truths.current is not None
         got = [unpacked(tree, self.outbox, private=False) for tree in message["trees"]]
-        blind = known_without_looking(message.get("blind", ()), self.truths.current.truth, self.truths.current.reference, message["floor"])
+        truth, reference, asked = self.truths.current.truth, self.truths.current.reference, message.get("blind", ())
+        blind = known_without_looking(asked, truth, reference, message["floor"], self._earlier)
+        self._earlier = (self._earlier or reference) if EARLIER in blind else None
         return {**self._judge(got, message["floor"], message.get("figures", True)), "blind": blind}
 
     def _judge(self, arrived: list[Leaves | str], floor: float, figures: bool = True, verdict_only: bool = False) -> dict[str, Any]:
@@ -299,8 +307,8 @@ class Oracle(Maker):
         return {"bytes": self.inbox.used}
 
     def do_bubble(self, message: dict) -> dict:
-        """What events add to a kernel on this GPU."""
-        return {"bubble_s": event_bubble_s()}
+        """What the timer adds to a kernel on this GPU."""
+        return {"bubble_s": event_bubble_s(CudaTimer(message["cache_bytes"]))}
 
     def do_ceilings(self, message: dict) -> dict:
         """Bandwidth and flop rates measured on this device, a CPU's with all of its cores."""

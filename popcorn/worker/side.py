@@ -20,7 +20,7 @@ from popcorn.measure.timing import make_timer
 from popcorn.worker.failure import Failed, failure_of
 from popcorn.worker.flags import precision_flags, restore_precision, snapshot
 from popcorn.worker.mailbox import DTYPES, Buffer, Full, attach, copy_of, detach, pack, tensors_of, unpack
-from popcorn.worker.making import Maker
+from popcorn.worker.making import Maker, model_arguments
 from popcorn.worker.places import Places
 from popcorn.worker.planting import slowed
 from popcorn.worker.stacking import slots_of
@@ -110,12 +110,13 @@ class Side:
         self._flags.update(declared)
         self.subject = None
         inbox = self._attach(message["inbox"], writable=False)
-        init_args = unpack(message["init_args"], inbox)
         if self.role != "candidate":
-            args = (init_args, message["init_seed"], message["precision"], self.device, message["gradient"])
+            # a reference's config objects have methods, too; an implementation has nothing to construct
+            made = model_arguments(self.loaded, message["dims"], message["init_seed"]) if self.role == "reference" else []
+            args = (made, message["init_seed"], message["precision"], self.device, message["gradient"])
             self.subject = load_reference(self.model_class, *args)
             return {}
-        state = unpack(message["state"], inbox)
+        init_args, state = unpack(message["init_args"], inbox), unpack(message["state"], inbox)
         specs = [(tuple(shape), DTYPES[dtype]) for shape, dtype in message["output_specs"]]
         self.subject = self._guard(
             lambda: load_candidate(
@@ -124,6 +125,9 @@ class Side:
             )
         )  # fmt: skip
         restore_precision(declared)  # nor what it switches in its constructor
+        self._flags["default_dtype"] = snapshot()[
+            "default_dtype"
+        ]  # but a file of another type than float32 says so at its head, and needs it
         return {"copied": self.subject.copied}
 
     def do_take(self, message: dict) -> dict:
@@ -281,7 +285,7 @@ class Side:
         return asdict(times)
 
     def do_timer(self, message: dict) -> dict:
-        """A GPU's timer, and what its events add: the same for all sides, so that no comparison is of two guesses."""
+        """A GPU's timer, and what it adds to a kernel: the same for all sides, so that no comparison is of two guesses."""
         self._need_timer().bubble_s = message["bubble_s"]
         return {}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from popcorn.suites.here import cuda_means_here
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
 from popcorn.worker.submission import adapt_submission, prepare_submission
@@ -73,7 +74,8 @@ def seed_all(seed: int) -> None:
 
 def load_reference(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device, gradient: bool) -> Subject:
     """The problem's Model under a seed, on the device, at the precision."""
-    model = _construct(model_class, init_args, seed, precision, device)
+    with cuda_means_here():
+        model = _construct(model_class, init_args, seed, precision, device)
     refuse_lazy(model)
     return Subject(model, dict(model.named_parameters()) if gradient else {}, gradient)
 

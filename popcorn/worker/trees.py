@@ -7,6 +7,7 @@ import torch
 from popcorn.verify.compare import all_finite
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, Full, bare, copy_of, is_sequence, leaves, oddness, pack, tensors_of
+from popcorn.worker.namespaces import attributes
 
 
 def to_device(tree: Any, device: torch.device) -> Any:
@@ -72,14 +73,14 @@ def unjudgeable(answer: list[tuple[str, Any]]) -> str | None:
     return None
 
 
-def refuse_odd(inputs: list[Any]) -> None:
-    """Raises Failed for inputs that another process could not be handed."""
-    odd = _odd(inputs)
+def refuse_odd(given: list[Any], whose: str = "get_inputs") -> None:
+    """Raises Failed for inputs (or arguments of Model) that another process could not be handed."""
+    odd = _odd(given)
     if odd:
         raise Failed(
             "invalid_reference",
-            f"get_inputs gives a {odd}, which no other process can be handed; expected dense tensors, numbers, text, and lists, tuples and "
-            "dicts of them",
+            f"{whose} gives a {odd}, which no other process can be handed; expected dense tensors, numbers, text, and lists, tuples and "
+            "dicts of them, or a config object of numbers and text",
         )
 
 
@@ -91,7 +92,8 @@ def _odd(tree: Any) -> str | None:
         return next((odd for item in (tree.values() if isinstance(tree, dict) else tree) if (odd := _odd(item))), None)
     if isinstance(tree, torch.Tensor):
         return oddness(tree)
-    return None if tree is None or isinstance(tree, bool | int | float | str) else f"{type(tree).__name__}"[:80]
+    plain = tree is None or isinstance(tree, bool | int | float | str | torch.dtype | torch.device) or attributes(tree) is not None
+    return None if plain else f"{type(tree).__name__}"[:80]
 
 
 def has_nonfinite(answer: list[tuple[str, Any]]) -> bool:
@@ -176,6 +178,18 @@ def describe(tree: Any) -> Any:
         return {"large": {"dtype": str(tree.dtype).removeprefix("torch."), "shape": list(tree.shape)}}
     plain = tree is None or isinstance(tree, (bool, int, float, str))
     return {"v": None} if plain else {"other": type(tree).__qualname__[:200]}
+
+
+def wide(t: torch.Tensor) -> torch.Tensor:
+    """A tensor of any kind in float64, complex numbers as pairs."""
+    return torch.view_as_real(t).double() if t.is_complex() else t.double()
+
+
+def another_answer(before: list[torch.Tensor], now: list[torch.Tensor]) -> bool:
+    """Whether a second call gave other shapes, or values beyond what rounding could do."""
+    return any(
+        a.shape != b.shape or not torch.allclose(wide(a), wide(b), 1e-3, 1e-6, equal_nan=True) for a, b in zip(before, now, strict=False)
+    )
 
 
 def same_values(now: torch.Tensor, before: torch.Tensor) -> bool:

@@ -1,16 +1,19 @@
 """Try a problem that nobody has run here: shapes first, on tensors that hold nothing, then values. Needs torch; in a fenced child."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from popcorn.worker.examining import RANDOM, STATE, wide
+from popcorn.suites.modules import reason_of
+from popcorn.worker.examining import RANDOM, STATE
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
 from popcorn.worker.making import held_by
 from popcorn.worker.subject import refuse_lazy
-from popcorn.worker.trees import private_copy, refuse_odd, same_values, unjudgeable
+from popcorn.worker.trees import another_answer, private_copy, refuse_odd, same_values, unjudgeable
+from popcorn.worker.truth import Question
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -34,6 +37,7 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
                 remarks.append(f"for normal inputs {unfit}")
             if written:
                 remarks.append("its forward changes its inputs, which a candidate must not: it returns tensors of its own")
+        remarks += _of_repeating(oracle, nominal)
         kinds = sorted({str(t.dtype).removeprefix("torch.") for t in tensors_of(inputs) if t.is_floating_point() and t.element_size() > 1})
         if kinds not in ([], ["float32"]):
             remarks.append(
@@ -65,7 +69,9 @@ def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.
     returned = _reasoned("forward", lambda: _called(model, inputs))
     outputs = tensors_of(returned)
     drew = not torch.equal(state, oracle._generator_state())
-    if (drew or held_by(model) != held) and _moved(outputs, _reasoned("forward", lambda: tensors_of(_called(model, private_copy(before))))):
+    if (drew or held_by(model) != held) and another_answer(
+        outputs, _reasoned("forward", lambda: tensors_of(_called(model, private_copy(before))))
+    ):
         raise Failed("invalid_reference", RANDOM if drew else STATE)
     if not outputs:
         raise Failed(
@@ -76,11 +82,14 @@ def _run(oracle: "Oracle", dims: dict[str, int]) -> tuple[list[Any], list[torch.
     return inputs, outputs, written
 
 
-def _moved(outputs: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
-    """Whether a second call, which found the generator in another state, gave something else."""
-    return any(
-        a.shape != b.shape or not torch.allclose(wide(a), wide(b), 1e-3, 1e-6, equal_nan=True) for a, b in zip(outputs, again, strict=False)
-    )
+def _of_repeating(oracle: "Oracle", dims: dict[str, int]) -> list[str]:
+    """A remark where every trial would have the same inputs. Raises Failed where the same one would have another answer."""
+    question = Question(dims, 0, 1, 2, "normal", "contiguous")
+    oracle.refuse_unrepeatable(oracle._try(question, False))
+    made = [tensors_of(oracle._inputs(replace(question, seed=seed))) for seed in (0, 3)]
+    if made[0] and all(same_values(a, b) for a, b in zip(*made, strict=False)):
+        return ["its inputs are the same under every seed: where its answer is, too, it can judge nobody; let get_inputs draw them"]
+    return []
 
 
 def _called(model: Any, inputs: list[Any]) -> Any:
@@ -101,4 +110,4 @@ def _reasoned(step: str, act: Callable[[], Any]) -> Any:
         text = " ".join(str(error).split())[:300]
         if "can't allocate memory" in text or "not enough memory" in text:
             raise Failed("out_of_memory", text) from error
-        raise Failed("invalid_reference", f"{step} fails: {type(error).__name__}: {text}") from error
+        raise Failed("invalid_reference", f"{step} fails: {reason_of(error)}") from error

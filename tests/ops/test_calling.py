@@ -1,7 +1,5 @@
 """Calls: traceable, differentiable, remembered by what shapes the choice, refused with a reason."""
 
-import copy
-import pickle
 import subprocess
 import sys
 import warnings
@@ -10,9 +8,9 @@ import pytest
 import torch
 
 from popcorn.errors import PopcornError
-from popcorn.ops import add_rms_norm, cross_entropy, rms_norm
+from popcorn.ops import add_rms_norm, cross_entropy, registry, rms_norm
 from popcorn.ops.calls import Call, Rejected
-from popcorn.ops.implementation import Implementation, hash_text
+from popcorn.ops.implementation import Implementation, hash_text, load
 from popcorn.ops.packages import PACKAGES, missing
 from popcorn.ops.registry import FirstAccepting, UnknownOp, find_op, list_ops
 from popcorn.ops.signature import Mismatch
@@ -53,34 +51,6 @@ def test_a_named_implementation_stays_itself_inside_torch_compile(op):
     leaves = [t for t in made if t.requires_grad]
     got = torch.autograd.grad(compiled(*made), leaves)
     torch.testing.assert_close(got, torch.autograd.grad(total(op["torch"], *made), leaves))
-
-
-@pytest.mark.parametrize(
-    ("args", "text"),
-    [
-        ((torch.ones(4, 8), torch.ones(3)), r"weight has shape \(3,\); expected D = 8"),
-        ((torch.ones(4, 8), torch.ones(8, dtype=torch.float16)), "in torch.float16 and torch.float32; expected all on a CPU"),
-        ((torch.ones(4, 8, device="meta"), torch.ones(8, device="meta")), "on meta; expected all on a CPU"),
-    ],
-)
-def test_a_named_implementation_reads_nothing_that_it_was_not_given(args, text):
-    rms_norm["popcorn"](torch.ones(4, 8), torch.ones(8))  # of a shape that was seen before, too
-    with pytest.raises(Mismatch, match=text):
-        rms_norm["popcorn"](*args)
-
-
-def test_tensors_without_memory_and_transforms_go_to_the_reference():
-    x, weight = torch.randn(4, 8), torch.randn(8)
-    here = rms_norm(x, weight)
-    assert rms_norm(x.to("meta"), weight.to("meta")).is_meta
-    torch.testing.assert_close(torch.vmap(lambda row: rms_norm(row, weight))(x), here)
-    slope = torch.func.grad(lambda x: rms_norm(x, weight).square().sum())(x)
-    leaf = x.clone().requires_grad_()
-    torch.testing.assert_close(slope, torch.autograd.grad(rms_norm(leaf, weight).square().sum(), leaf)[0])
-
-
-def test_an_op_in_a_module_is_copied_and_pickled_by_its_name():
-    assert copy.deepcopy(rms_norm) is rms_norm and pickle.loads(pickle.dumps(rms_norm)) is rms_norm
 
 
 def test_a_name_may_be_looked_up_inside_torch_compile():
@@ -161,3 +131,17 @@ def test_hashes_depend_on_text_and_not_on_line_ends():
 def test_an_array_of_numpy_is_refused_by_name():
     with pytest.raises(Mismatch, match=r"x is a numpy\.ndarray; expected a torch\.Tensor"):
         rms_norm(torch.randn(4, 8).numpy(), torch.randn(8))
+
+
+def test_one_implementation_is_loaded_without_the_others(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(registry, "load", lambda op, path, ours=True: (loaded.append(path.stem), load(op, path, ours))[1])
+    rms_norm.reload()
+    assert rms_norm.load_only("popcorn").run is not None and loaded == ["impl_popcorn"]
+    assert rms_norm.load_only("popcorn").hash == rms_norm.implementations["popcorn"].hash and len(loaded) > 2
+    rms_norm.reload()
+    loaded.clear()
+    assert rms_norm.load_only("inductor").language == "torch" and not loaded, "it needs no file"
+    assert rms_norm.load_only("torch").run is rms_norm.reference
+    with pytest.raises(KeyError):
+        rms_norm.load_only("no_such")

@@ -9,6 +9,7 @@ import torch
 from popcorn.errors import BadProblem
 from popcorn.suites.loading import Loaded, load
 from popcorn.suites.problems import find_problem
+from popcorn.worker.subject import load_reference
 from tests.suites.test_problems import write
 
 HEAD = "import torch\nimport torch.nn as nn\n\n"
@@ -285,3 +286,15 @@ def test_an_argument_by_name_only_has_its_default(tmp_path: Path, given: str) ->
 def test_an_argument_by_name_only_that_would_need_a_value_is_refused_in_a_sentence(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(BadProblem, match=reason):
         opened(tmp_path, text).inputs({})
+
+
+def test_a_file_that_puts_everything_on_a_gpu_runs_without_one(tmp_path: Path) -> None:
+    text = (
+        "import torch\nW = torch.ones(3, device='cuda')\nclass Model(torch.nn.Module):\n    def __init__(self, n, device):\n        super().__init__()\n"
+        "        self.w = torch.nn.Parameter(torch.ones(n, device=device))\n    def forward(self, x):\n        return x * self.w * W\n"
+        "def get_inputs():\n    return [torch.ones(3).cuda()]\ndef get_init_inputs():\n    return [3, 'cuda']\n"
+    )
+    (tmp_path / "p.py").write_text(text)
+    loaded = load(find_problem(str(tmp_path / "p.py")), "cpu")
+    made = load_reference(loaded.Model, loaded.init_args({}), 0, "float32", loaded.inputs({})[0].device, False)
+    assert made.call(loaded.inputs({})).tolist() == [1, 1, 1]

@@ -84,6 +84,11 @@ def test_a_syntax_error_carries_its_line():
     assert "line 6" in caught.value.reason
 
 
+def test_code_between_fences_is_told_from_any_other_syntax_error():
+    with pytest.raises(CompileFailed, match="keep what is between them alone"):
+        check_contract("Here it is:\n\n```python\nclass ModelNew: pass\n```\n", "torch")
+
+
 def test_a_byte_order_mark_and_lines_of_windows_are_no_syntax_error():
     check_contract("\ufeffimport torch\r\nclass ModelNew(torch.nn.Module):\r\n\tpass\r\n", "torch", python=True)
 

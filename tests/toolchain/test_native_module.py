@@ -77,6 +77,13 @@ def test_a_layout_that_changes_between_calls_is_seen(libraries):
         assert torch.equal(module(each), each)
 
 
+def test_numbers_among_the_inputs_are_scalars_and_lists_are_taken_apart(libraries):
+    x, w = torch.randn(3, 5), torch.randn(5)
+    made = load_native(libraries[0], [((3, 5), torch.float32)], "cpu")([], [])
+    assert torch.equal(made((x, [w, None]), 3, "text"), 3 * x * w)
+    assert torch.equal(made((x, [w, None]), 2, "text"), 2 * x * w)
+
+
 def test_weights_written_in_place_are_seen(libraries):
     w = torch.ones(4)
     module = _module(libraries[0], torch.empty(2, 4), w, 1.0)

@@ -2,6 +2,8 @@
 
 import json
 import math
+from enum import Enum
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -192,7 +194,7 @@ def test_a_tree_nested_without_end_raises_alien(tmp_path):
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*"tvfludx", "dtype", "shape", "stride", "at"]), inner, max_size=4)
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*"tvfludxnkw", "dtype", "shape", "stride", "at"]), inner, max_size=4)
     ),
     max_leaves=12,
 )
@@ -224,3 +226,43 @@ def test_a_copy_keeps_strides_and_gaps_and_shares_nothing(tmp_path):
 def test_leaves_name_their_place():
     tree = {"a": [1, (2, 3)], "b": {"c": 4}}
     assert leaves(tree, "out") == [("out['a'][0]", 1), ("out['a'][1][0]", 2), ("out['a'][1][1]", 3), ("out['b']['c']", 4)]
+
+
+class Config:
+    def __init__(self) -> None:
+        self.width, self.dtype, self.inner = 8, torch.float16, SimpleNamespace(act="relu", device=torch.device("cpu"), dims=[1, (2, None)])
+
+    @property
+    def half(self) -> int:
+        return self.width // 2
+
+
+class Loud(Config):
+    @property
+    def loud(self) -> int:
+        raise ValueError
+
+
+def test_a_config_object_arrives_as_a_namespace_of_the_same_names(tmp_path):
+    buffer = create(tmp_path, "b", 4096, CPU)
+    got = unpack(json.loads(json.dumps(pack([Config()], buffer))), buffer)[0]
+    assert (got.width, got.half, got.dtype, got.inner) == (8, 4, torch.float16, Config().inner)
+
+
+@pytest.mark.parametrize(
+    "made", [Loud(), SimpleNamespace(x=torch.ones(1)), torch.nn.Linear(1, 1), Enum("E", "A B").A, SimpleNamespace(f=len)]
+)
+def test_an_object_that_holds_or_does_more_crosses_as_its_type_alone(tmp_path, made):
+    assert list(pack(made, create(tmp_path, "b", 4096, CPU))) == ["other"]
+
+
+@pytest.mark.parametrize("described", [{"w": "cuda:99999999999"}, {"w": "cpu:x"}, {"k": "_inductor"}, {"k": "nn"}, {"n": []}])
+def test_a_hostile_device_or_type_raises_alien(tmp_path, described):
+    with pytest.raises(Alien):
+        unpack(described, create(tmp_path, "b", 4096, CPU))
+
+
+def test_a_config_object_that_holds_itself_ends(tmp_path):
+    made = SimpleNamespace()
+    made.own = made
+    assert list(pack(made, create(tmp_path, "b", 4096, CPU))) == ["other"]

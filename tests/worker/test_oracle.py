@@ -6,9 +6,11 @@ import pytest
 import torch
 
 from popcorn.suites.problems import find_problem
+from popcorn.verify.judge import EARLIER
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, pack
 from popcorn.worker.oracle import Oracle
+from popcorn.worker.truth import Question
 
 TEXT = (
     "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x.t(), (x * 3).to(torch.float8_e4m3fn)\n\n\n"
@@ -65,3 +67,69 @@ def test_a_reference_whose_second_call_answers_otherwise_judges_nobody(tmp_path:
     else:
         with pytest.raises(Failed, match=told):
             oracle.do_trial({"question": QUESTION, "truth": True})
+
+
+@pytest.mark.parametrize(
+    ("drawn", "weights", "told"),
+    [
+        ("torch.tensor([float(time.time_ns() % 1000003)])", "", "get_inputs gives other values at every call"),
+        ("torch.randn(4)", "\n    def __init__(self):\n        super().__init__()\n        self.w = torch.nn.Parameter(torch.tensor([time.time_ns() % 1e6]))",
+         "Model gives other values at every call"),
+    ],
+)  # fmt: skip
+def test_a_problem_that_its_seed_does_not_repeat_judges_nobody(tmp_path: Path, drawn: str, weights: str, told: str) -> None:
+    text = TEXT.replace("torch.randn(16, 8)", drawn).replace("(torch.nn.Module):", "(torch.nn.Module):" + weights)
+    answer = "return x * getattr(self, 'w', 2)"
+    oracle = opened(tmp_path, "import time\n" + text.replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", answer))
+    with pytest.raises(Failed, match=told):
+        oracle.do_trial({"question": QUESTION, "truth": True})
+
+
+@pytest.mark.parametrize(("drawn", "passes"), [("torch.linspace(1, 2, 8)", True), ("torch.randn(8)", False)])
+def test_where_the_answer_of_an_earlier_trial_would_pass_nothing_is_known_of_a_kernel(tmp_path: Path, drawn: str, passes: bool) -> None:
+    oracle = opened(
+        tmp_path, TEXT.replace("torch.randn(16, 8)", drawn).replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", "return x * 2")
+    )
+    blind: list[str] = [EARLIER]
+    for seed in range(3):
+        oracle.do_trial({"question": QUESTION | {"seed": seed}, "truth": True})
+        assert oracle.truths.current is not None and oracle.outbox is not None
+        oracle.outbox.reset()
+        answer = pack(dict(oracle.truths.current.reference)["out"], oracle.outbox)
+        blind = oracle.do_judge({"trees": [answer, answer], "floor": 2e-5, "blind": blind})["blind"]
+        assert blind == [EARLIER] or seed
+    assert (blind == [EARLIER]) is passes
+
+
+def test_random_arguments_of_the_model_are_the_same_whenever_they_are_made(tmp_path: Path) -> None:
+    text = TEXT.replace("return []", "return [torch.randn(3)]").replace(
+        "(torch.nn.Module):", "(torch.nn.Module):\n    def __init__(self, w):\n        super().__init__()\n"
+    )
+    oracle = opened(tmp_path, text)
+    question = Question(**QUESTION)
+    first, _ = oracle._init_args(question)[0], torch.randn(5)
+    assert torch.equal(oracle._init_args(question)[0], first)
+
+
+def test_memory_that_nobody_filled_may_be_handed_over_where_nothing_depends_on_it(tmp_path: Path) -> None:
+    text = "import time\n" + TEXT.replace("[torch.randn(16, 8)]", "[torch.randn(4), torch.tensor([time.time_ns()])]")
+    oracle = opened(
+        tmp_path,
+        text.replace("forward(self, x)", "forward(self, x, out)").replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", "return x * 2"),
+    )
+    assert oracle.do_trial({"question": QUESTION, "truth": True})["unfit"] is None
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "uint16", "uint32", "uint64"])
+def test_rare_types_are_handed_over_and_judged(tmp_path: Path, dtype: str) -> None:
+    drawn = f"torch.randint(0, 9, (16,)).to(torch.{dtype})"
+    oracle = opened(
+        tmp_path, TEXT.replace("torch.randn(16, 8)", drawn).replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", "return x.clone()")
+    )
+    assert oracle.do_trial({"question": QUESTION, "truth": True})["unfit"] is None
+    assert oracle.truths.current is not None and isinstance(oracle.outbox, Buffer)
+    right = dict(oracle.truths.current.reference)["out"]
+    for answer, unequal in ((right, 0), ((right.double() * 2 + 1).to(right.dtype), 1)):
+        oracle.outbox.reset()
+        tree = pack(answer, oracle.outbox)
+        assert min(1, oracle.do_judge({"trees": [tree, tree], "floor": 2e-5})["outputs"][0]["unequal"]) == unequal

@@ -1,5 +1,7 @@
 """The formats by name, and which one a folder has."""
 
+import ast
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +9,7 @@ from typing import NamedTuple
 
 from popcorn.errors import BadProblem, MissingFile, PopcornError
 from popcorn.suites.facts import parse
-from popcorn.suites.importing import custom_task, flashinfer, gpu_mode, kernelbench, plain_cases, robust_kbench
+from popcorn.suites.importing import challenges, custom_task, flashinfer, gpu_mode, kernelbench, plain_cases, robust_kbench
 from popcorn.suites.importing.found import Found, files_below, read_python
 from popcorn.suites.importing.strangers import why_not
 
@@ -25,6 +27,8 @@ FORMATS: dict[str, Format] = {
     "custom_task": Format(custom_task.looks_like, custom_task.read, "task.py and a kernel file with [EVOLVE_START] markers"),
     "flashinfer": Format(flashinfer.looks_like, flashinfer.read, "definition and workload JSON (FlashInfer-Bench, SOL-ExecBench)"),
     "gpu_mode": Format(gpu_mode.looks_like, gpu_mode.read, "task.yml and reference.py with ref_kernel (GPU MODE's reference-kernels)"),
+    "leetgpu": Format(*challenges.reader_of("leetgpu"), "challenge.py with reference_impl and generate_functional_test (LeetGPU)"),
+    "tensara": Format(*challenges.reader_of("tensara"), "def.py with reference_solution and generate_test_cases (Tensara)"),
     "cases": Format(plain_cases.looks_like, plain_cases.read, "reference.py and cases.toml"),
     "kernelbench": Format(
         kernelbench.looks_like, kernelbench.read, "level1/1_Name.py with Model and get_inputs (KernelBench, PopcornBench)"
@@ -60,19 +64,32 @@ def read_folder(folder: Path, wanted: str = "auto") -> tuple[str, list[Found]]:
 
 
 def _unreadable(folder: Path) -> str | None:
-    """What keeps a folder from being looked at: nothing is in it, or Python files that do not parse, each with its line. None for any other."""
+    """What keeps a folder from being looked at: nothing is in it, or Python files that do not parse or have half of a problem, each with its line. None
+    for any other."""
     if next(folder.iterdir(), None) is None:
         return f"{folder} is empty; give the folder of a checkout or of a task"
     told = []
     for path in files_below(folder.resolve(), ".py")[:200]:
         try:
-            parse(read_python(path), str(path.relative_to(folder.resolve())))
+            text = read_python(path)
+            if _is_none(text):
+                continue
+            parse(text, str(path.relative_to(folder.resolve())))
         except PopcornError as error:
             told.append(str(error))
         except (RecursionError, MemoryError):
             told.append(f"{path.name} is nested too deeply to be read")
     more = f"; and {len(told) - 3} more" if len(told) > 3 else ""
     return f"{folder} holds no problem that can be read: {'; '.join(told[:3])}{more}" if told else None
+
+
+def _is_none(text: str) -> bool:
+    """Whether it is Python that does not even mean to be a problem."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return not re.search(r"^(class Model|def get_inputs|def get_init_inputs)", text, re.MULTILINE)
 
 
 def _apart(found: list[Found]) -> list[Found]:

@@ -10,6 +10,7 @@ from popcorn.suites.facts import INJECTED, parse, undefined_names
 from popcorn.suites.importing.found import Found, files_below, holds_problem, read_python, snake
 
 _LEVEL = re.compile(r"level[_ -]?(\d{1,2})", re.IGNORECASE)
+_ANYBODYS = ("reference", "ref", "problem", "model", "module", "task", "input", "original", "pytorch", "torch", "main")
 _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
 
 
@@ -40,8 +41,10 @@ def read(folder: Path) -> list[Found]:
 
 def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) -> Found:
     level = _level(relative)
-    numbered = _NUMBERED.fullmatch(path.stem)
-    number, name = (int(numbered[1]), snake(numbered[2])) if numbered else (None, snake(path.stem))
+    # one folder a problem, all of them called alike: the folder's name tells them apart
+    stem = relative.parent.name if path.stem.lower() in _ANYBODYS and relative.parent.name else path.stem
+    numbered = _NUMBERED.fullmatch(stem)
+    number, name = (int(numbered[1]), snake(numbered[2])) if numbered else (None, snake(stem))
     pieces = [_variant(relative) or ""] if several_variants else []
     pieces += [f"L{level}"] if level is not None else []
     short = "/".join(filter(None, [*pieces, str(number) if number is not None else name]))

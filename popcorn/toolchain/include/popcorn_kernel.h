@@ -6,7 +6,7 @@
  *
  * inputs    the problem's inputs, then its parameters and buffers in state_dict order; not to be written
  * outputs   allocated by the caller with the reference's shapes and dtypes, contiguous, contents undefined
- * scalars   the numbers among get_init_inputs(), in order
+ * scalars   the numbers among get_init_inputs(), then those among get_inputs(), in order
  * stream    the current cudaStream_t for a .cu file, NULL on a CPU
  * returns   0 on success; anything else is a runtime error that shows the number
  *
@@ -30,7 +30,13 @@ enum popcorn_dtype {
     POPCORN_BOOL = 11,
     POPCORN_BFLOAT16 = 15,
     POPCORN_FLOAT8_E5M2 = 23,
-    POPCORN_FLOAT8_E4M3FN = 24
+    POPCORN_FLOAT8_E4M3FN = 24,
+    POPCORN_FLOAT8_E5M2FNUZ = 25,
+    POPCORN_FLOAT8_E4M3FNUZ = 26,
+    POPCORN_UINT16 = 27,
+    POPCORN_UINT32 = 28,
+    POPCORN_UINT64 = 29,
+    POPCORN_FLOAT8_E8M0FNU = 44
 };
 
 typedef struct popcorn_tensor {

@@ -2,7 +2,7 @@
 
 Catches: tf32 or a lower matmul precision switched on for itself in a call, another default dtype (45); a clock, an event, a synchronisation or a comparison replaced by one of its own (6), though nothing here would have called it.
 Does not catch: settings changed and put back within a call (`truth` judges the values); a process that lies about them. Those that a module or a
-constructor changes are put back and accuse nobody.
+constructor changes are put back and accuse nobody, but for the default dtype, which stays as they want it: their outputs' types are judged.
 """
 
 from popcorn.verify.defences.finding import Finding

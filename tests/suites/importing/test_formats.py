@@ -37,6 +37,18 @@ def test_two_variants_of_a_level_and_a_number_used_twice_stay_apart(tmp_path: Pa
     assert [one.key for one in found] == ["original/L1/1", "original/L1/1_b", "popcorn/L1/1"]
 
 
+def test_problems_that_are_all_called_alike_have_the_names_of_their_folders(tmp_path: Path) -> None:
+    files = {
+        "problems/01_fp8_gemm/reference.py": samples.SOFTMAX,
+        "problems/02_Paged/reference.py": samples.SOFTMAX,
+        "problems/rope/model.py": samples.SOFTMAX,
+    }
+    _, found = read_folder(write(tmp_path, files))
+    assert [(one.key, one.name) for one in found] == [("1", "fp8_gemm"), ("2", "paged"), ("rope", "rope")]
+    (alone,) = read_folder(tmp_path / "problems" / "01_fp8_gemm")[1]
+    assert alone.key == "reference"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from popcorn.suites.here import cuda_means_here
+from popcorn.suites.here import cuda_means_here, devices_here
 from popcorn.suites.importing.formats import read_folder
 from popcorn.suites.loading import load
 from popcorn.suites.problems import find_problem
@@ -109,10 +109,12 @@ def test_a_submission_is_a_candidate_word_for_word(tmp_path: Path, modules: None
 
 
 def test_cuda_means_the_cpu_only_within_and_only_without_a_gpu() -> None:
+    given = ["cuda", {"device": torch.device("cuda:1")}, ("cuda_core", 4)]
     if torch.cuda.is_available():
         with cuda_means_here():
-            assert torch.ones(1, device="cuda").is_cuda
+            assert torch.ones(1, device="cuda").is_cuda and devices_here(given) == given
         return
+    assert devices_here(given) == ["cpu", {"device": torch.device("cpu")}, ("cuda_core", 4)]
     with cuda_means_here():
         made = [
             torch.ones(1, device="cuda:0"),
