@@ -21,6 +21,10 @@ def scaled(x, w):
     return x * w
 
 
+def named(x, w):
+    return {"out": x * w}
+
+
 def shifted(x, w, eps=1e-6):
     return _through(x) + eps
 
@@ -91,6 +95,11 @@ def test_results_that_are_not_as_declared_are_refused_before_they_are_measured(o
     wrong = op(**X, out=out, name="scaled_wrong", **options)(scaled)
     with pytest.raises(BadOp, match=text):
         wrong.benchmark(*W)
+
+
+def test_a_result_that_is_no_tensor_is_said():
+    with pytest.raises(BadOp, match="named_wrong returns a dict; expected a tensor"):
+        op(**X, out="... D", name="named_wrong")(named).benchmark(*W)
 
 
 def test_what_is_right_passes(mine):
