@@ -1,7 +1,7 @@
 """What a piece of code asks of the library: `with popcorn.capture() as w:` around a model's step, `w.save(path)` after it. Imports without torch.
 
 Seen are calls of ops (`rms_norm(x, weight)`) of every thread while the context is open. Not seen: an implementation called by its name or
-frozen by `specialize`, for which nothing is chosen, and what torch.compile traces, where an op is its reference. While nothing is
+frozen by `specialize`, for which nothing is chosen, and what is traced or transformed (torch.compile, torch.func), where an op is its reference. While nothing is
 captured, a call pays nothing for this.
 """
 
@@ -38,11 +38,10 @@ class Capture(AbstractContextManager["Capture"]):
             raise PopcornError("another popcorn.capture() is open in this process; close it first")
         registry._load_calling()
         from popcorn.ops.calling import carry_out, describe
+        from popcorn.ops.watching import watched
 
         def carry_out_and_note(op: registry.Op, args: tuple[Any, ...], kwargs: dict[str, Any], bench: bool) -> Any:
-            import torch
-
-            if not torch.compiler.is_compiling():
+            if not watched():
                 self._note(op, describe(op, args, kwargs))
             return carry_out(op, args, kwargs, bench)
 

@@ -153,13 +153,18 @@ def _sliced(t: torch.Tensor) -> torch.Tensor:
     return wide[..., ::2]
 
 
-def nudge(tree: Any, epsilon: float, generator: torch.Generator) -> Any:
-    """Floating tensors moved by up to half a unit in the last place (relative `epsilon`): what rounding alone could do."""
+def nudge(tree: Any, epsilon: float, generator: torch.Generator, least: bool = False) -> Any:
+    """Floating tensors moved by up to half a unit in the last place (relative `epsilon`): what rounding alone could do.
+
+    `least`: every element by no less than an element of the tensor's root mean square would be, zeros too.
+    """
 
     def move(t: torch.Tensor) -> torch.Tensor:
         if not t.is_floating_point() or t.element_size() == 1:
             return t
         noise = torch.rand(t.shape, generator=generator, device=t.device, dtype=torch.float32).to(t.dtype) - 0.5
+        if least:
+            return t + epsilon * noise * t.abs().clamp_min(t.square().mean().sqrt() if t.numel() else 0)
         return t * (1 + epsilon * noise)
 
     return _map(tree, move)

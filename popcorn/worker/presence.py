@@ -5,6 +5,8 @@ over, so nothing but the calls is timed, and nothing can be made when somebody l
 """
 
 import ctypes
+import itertools
+import math
 import os
 from typing import Any
 
@@ -18,6 +20,7 @@ ITEM_BYTES = {
 ALIGN = 256
 """As in worker/mailbox.py."""
 _MOST_DIMENSIONS = 64
+_MOST_PIECES = 1 << 18
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -65,11 +68,17 @@ def fetch(pid: int, told: dict[str, Any], index: int, outbox: int, size: int, us
         specs = []
         for form, address in pairs:
             dtype, shape, stride = forms[form]
-            span = _span(shape, stride) * ITEM_BYTES[dtype]
+            item = ITEM_BYTES[dtype]
+            span = _span(shape, stride) * item
             start = -(-used // ALIGN) * ALIGN
-            if start + span > size:
+            # of a view into something larger its elements alone
+            data = _elements(pid, address, shape, stride, item, size - start) if span > math.prod(shape) * item else None
+            if data is not None:
+                stride, span = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))], len(data)
+                os.pwrite(outbox, data, start)
+            elif start + span > size:
                 return {"large": {"dtype": dtype, "shape": shape}}, used
-            if span:
+            elif span:
                 os.pwrite(outbox, read_memory(pid, address, span), start)
             specs.append({"dtype": dtype, "shape": shape, "stride": stride, "at": start})
             used = start + span
@@ -91,6 +100,16 @@ def asked(pid: int, told: dict[str, Any], choice: dict[str, Any], calls: int) ->
         return found
     except (KeyError, IndexError, TypeError, ValueError, ctypes.ArgumentError, OverflowError) as error:
         raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
+
+
+def _elements(pid: int, address: int, shape: list[int], stride: list[int], item: int, room: int) -> bytes | None:
+    """A view's elements one after the other, read row by row; None where there is no room for them, or they lie in too many pieces."""
+    whole = bool(stride) and stride[-1] == 1
+    outer, run = (shape[:-1], shape[-1]) if whole else (shape, 1)
+    if math.prod(shape) * item > room or math.prod(outer) > _MOST_PIECES:
+        return None
+    places = (address + item * sum(i * step for i, step in zip(at, stride, strict=False)) for at in itertools.product(*map(range, outer)))
+    return b"".join(read_memory(pid, place, run * item) for place in places)
 
 
 def _span(shape: list[int], stride: list[int]) -> int:

@@ -59,16 +59,18 @@ class Truths:
     def _condition(self, current: Truth, *asked: Any) -> None:
         """How far rounding of the inputs alone moves the truth, once."""
         current.condition = None
-        shifted = self._nudged(1, *asked)
+        shifted = self._nudged(1, False, *asked)
         for path, truth in current.truth:
             if isinstance(truth, torch.Tensor) and truth.is_floating_point() and truth.numel():
                 current.sensitivity[path] = moved(truth, shifted[path])
         exact = [(path, t) for path, t in current.truth if isinstance(t, torch.Tensor) and not t.is_floating_point() and not t.is_complex()]
-        for way in (_FURTHER, -_FURTHER) if exact else ():
-            shifted = self._nudged(way, *asked)
-            for path, truth in exact:
-                flipped = shifted[path] != truth
-                current.flips[path] = current.flips[path] | flipped if path in current.flips else flipped
+        # of equal values, zeros above all, nobody says which index comes first; whether a zero is positive is plain
+        for least in {truth.dtype != torch.bool for _, truth in exact}:
+            for way in (_FURTHER, -_FURTHER):
+                shifted = self._nudged(way, least, *asked)
+                for path, truth in exact:
+                    if (truth.dtype != torch.bool) == least and shifted[path].shape == truth.shape:
+                        current.flips[path] = current.flips.get(path, False) | (shifted[path] != truth)
 
     def _truth(
         self, question: Question, inputs: list[Any], init_args: Any, cotangents: list[torch.Tensor], differentiable: list[bool]
@@ -87,11 +89,12 @@ class Truths:
         return None
 
     def _nudged(
-        self, way: int, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor], differentiable: list[bool]
-    ) -> dict[str, Any]:
+        self, way: int, least: bool, question: Question, init_args: Any, inputs: list[Any], cotangents: list[torch.Tensor],
+        differentiable: list[bool],
+    ) -> dict[str, Any]:  # fmt: skip
         """The truth of inputs that differ by `way` times their rounding, in a direction that the seed alone decides."""
         generator = torch.Generator(self.maker.device).manual_seed(question.seed ^ 0x0DD)
-        nudged = nudge(cast(inputs, torch.float64), way * _EPSILON[self.maker.precision], generator)
+        nudged = nudge(cast(inputs, torch.float64), way * _EPSILON[self.maker.precision], generator, least)
         return {path: steps(leaf) for path, leaf in self._wide(question, init_args, nudged, cotangents, differentiable)}
 
     def _wide(

@@ -98,6 +98,10 @@ def test_bad_requests_have_a_status_and_a_sentence_and_harm_nobody(served):
         assert refused.status_code == 422 and next(iter(wrong)) in refused.json()["detail"] and len(refused.text) < 600
     assert ask(nonsense=1).status_code == 422
     assert httpx.post(f"{served.url}/v1/evaluations", headers=HEAD, content=b"{").status_code == 422
+    for name, value in (("budget_s", "NaN"), ("source", '"\\ud83d"')):
+        body = json.dumps(ASK | {name: "?"}).replace('"?"', value)
+        said = httpx.post(f"{served.url}/v1/evaluations", headers=HEAD | {"Content-Type": "application/json"}, content=body)
+        assert said.status_code == 422 and said.json()["detail"].startswith(f"{name}: ")
     for head in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
         refused = httpx.post(f"{served.url}/v1/evaluations", headers=head, json=ASK)
         assert refused.status_code == 401 and "token" in refused.json()["detail"]

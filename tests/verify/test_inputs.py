@@ -156,3 +156,12 @@ def test_a_nudge_moves_by_at_most_half_a_unit_in_the_last_place(precision):
     relative = ((nudged["x"] - x) / x).abs()
     assert relative.max() <= epsilon / 2 * (1 + 1e-6) and relative.mean() == pytest.approx(epsilon / 4, rel=0.1)
     assert torch.equal(nudged["i"], torch.arange(3)) and not math.isclose(float(relative.max()), 0)
+
+
+def test_equal_values_are_told_apart_by_a_nudge_that_moves_zeros():
+    x = torch.zeros(64, 128, dtype=torch.float64)
+    x[:, ::40] = 3.0
+    first = torch.topk(x, 6).indices
+    either = [torch.topk(nudge(x, way * 2.0**-20, torch.Generator().manual_seed(1), least=True), 6).indices != first for way in (1, -1)]
+    assert (either[0] | either[1])[:, 4:].all()  # of 124 zeros any two may come
+    assert torch.equal(nudge(x, 2.0**-20, torch.Generator().manual_seed(1)) == 0, x == 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from popcorn.worker.mailbox import attach, create, pack, unpack
+from popcorn.worker.mailbox import Alien, attach, create, pack, unpack
 from popcorn.worker.places import Places
 from popcorn.worker.presence import Absent, fetch, read_memory, readable
 from popcorn.worker.stacking import slots_of, stacked
@@ -33,6 +33,17 @@ def test_results_are_read_where_they_lie_with_their_strides(tmp_path: Path) -> N
         got = fetched(places.told(), index, tmp_path)
         assert torch.equal(got["a"], result["a"]) and got["a"].stride() == result["a"].stride()
         assert torch.equal(got["b"][0], result["b"][0]) and torch.equal(got["b"][1], result["b"][1])
+
+
+def test_a_view_into_something_larger_than_the_room_is_read_element_by_element(tmp_path: Path) -> None:
+    places, x = Places(), torch.randn(512, 128)
+    views = [x[:, 3:7], x[::2, 5], x[:, ::64]]
+    places.add(views)
+    assert all(torch.equal(got, view) for got, view in zip(fetched(places.told(), 0, tmp_path), views, strict=True))
+    places = Places()
+    places.add(x[:300, :100])  # its elements do not fit either
+    with pytest.raises(Alien):
+        fetched(places.told(), 0, tmp_path)
 
 
 def test_a_lazy_negative_is_made_before_it_is_read(tmp_path: Path) -> None:
