@@ -3,8 +3,7 @@
     python benchmarks/timer_and_ncu.py [--budget 0.5] [--json FILE]
 
 Two kinds of kernel: `scale` moves more and more data, and `wait` holds the device for a number of its clock's cycles and moves next to nothing, so
-that neither cache nor memory has a say in how long it takes. Each is judged as any candidate is, with counters: `ours` is the time of the record (events less their
-bubble, cold L2), `ncu` the kernel's duration in a process of its own, caches flushed. Aims: within 2 % from
+that neither cache nor memory has a say in how long it takes. Each is judged as any candidate is, with counters: `ours` is the time of the record (events less what they add, cold L2), `ncu` the kernel's duration in a process of its own, caches flushed. Aims: within 2 % from
 5 µs on, within 0.3 µs below.
 """
 

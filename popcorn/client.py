@@ -5,17 +5,21 @@ reward = client.evaluate("original/L1/36", source, language="cuda")     # a floa
 reward.bounded, reward.outcome, reward.low
 """
 
+import json
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from popcorn.errors import BadService, MissingTool
+from popcorn.errors import BadCandidate, BadService, MissingTool
 from popcorn.schema.record import Lane, Record
 from popcorn.worker.building import Built
 from popcorn.worker.request import Request
 
 WAIT_S = 30.0
+MAX_SOURCE, MAX_BATCH, MOST_BYTES = 256_000, 64, 900_000
+"""Of a text, in characters; of a batch; of a body: the service's own limits, and a margin."""
 TRIES = 8
 
 
@@ -29,8 +33,8 @@ class Reward(float):
     speedup: float | None
     low: float | None
     high: float | None
-    record: str
-    """Id of the record."""
+    record: str | None
+    """Id of the record; None for a text that could not be judged at all."""
     official: bool
 
     @classmethod
@@ -41,6 +45,10 @@ class Reward(float):
         for name in ("outcome", "reason", "speedup", "low", "high", "record", "official"):
             setattr(made, name, result[name])
         return made
+
+
+class NotAnswered(BadService):
+    """One evaluation that failed or did not end, by no fault of its kernel."""
 
 
 class Client:
@@ -58,13 +66,25 @@ class Client:
         self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=WAIT_S + 30, transport=transport)
 
     def evaluate(self, problem: str, source: str, timeout_s: float = 3600, **options: Any) -> Reward:
-        """Judge and wait. Lost connections and 429 or 503 are asked again: the same question is never evaluated twice. Raises BadService."""
-        return Reward.of(self._wait(self._submit({"problem": problem, "source": source, **options}), timeout_s)["result"])
+        """Judge and wait at most `timeout_s`. What was lost on the way is asked again: the same question is never evaluated twice. Raises BadService.
 
-    def evaluate_all(self, questions: list[dict[str, Any]], timeout_s: float = 3600) -> list[Reward]:
-        """Several at once, in their order."""
-        answers = self._ask("POST", "/v1/batches", json={"questions": questions})["evaluations"]
-        return [Reward.of(self._wait(one, timeout_s)["result"]) for one in answers]
+        options: fields of the service's Question: language, precision, gradient, budget_s, call_timeout_s, timing, …
+        """
+        question = _sent({"problem": problem, "source": source, **options})
+        until = time.monotonic() + timeout_s
+        return self._wait(question, self._ask("POST", "/v1/evaluations", params={"wait_s": min(WAIT_S, timeout_s)}, json=question), until)
+
+    def evaluate_all(self, questions: list[dict[str, Any]], timeout_s: float = 3600) -> list[Reward | None]:
+        """Several at once, any number, in their order, within `timeout_s` together. Raises BadService when the service cannot be reached.
+
+        None is a question that was not answered, by no fault of its kernel: the judge failed twice, or the time was over.
+        """
+        until = time.monotonic() + timeout_s
+        answers: list[dict[str, Any]] = []
+        questions = [_sent(question) for question in questions]
+        for part in _parts(questions):
+            answers += self._ask("POST", "/v1/batches", json={"questions": part})["evaluations"]
+        return [self._wait_or_none(question, answer, until) for question, answer in zip(questions, answers, strict=True)]
 
     def record(self, identity: str) -> Record:
         """A whole record."""
@@ -78,20 +98,30 @@ class Client:
         """Close its connections."""
         self._http.close()
 
-    def _submit(self, question: dict[str, Any]) -> dict[str, Any]:
-        return self._ask("POST", "/v1/evaluations", params={"wait_s": WAIT_S}, json=question)
+    def _wait_or_none(self, question: dict[str, Any], answer: dict[str, Any], until: float) -> Reward | None:
+        try:
+            return self._wait(question, answer, until)
+        except NotAnswered:
+            return None
 
-    def _wait(self, answer: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-        until = time.monotonic() + timeout_s
-        while answer["state"] == "waiting":
-            if time.monotonic() > until:
-                raise BadService(f"evaluation {answer['id']} did not end within {timeout_s:.0f} s; it goes on, ask for it again.")
-            answer = self._ask("GET", f"/v1/evaluations/{answer['id']}", params={"wait_s": WAIT_S})
-        if answer["state"] == "failed":
-            raise BadService(f"evaluation {answer['id']} failed: {answer['error']}")
-        return answer
+    def _wait(self, question: dict[str, Any], answer: dict[str, Any], until: float) -> Reward:
+        """The end of a question. A service that was restarted has forgotten it and is asked again, as is one that failed, once."""
+        failed = False
+        while answer["state"] != "done":
+            if answer["state"] == "failed":
+                if failed:
+                    raise NotAnswered(f"evaluation {answer['id']} failed: {answer['error']}")
+                failed, answer = True, self._ask("POST", "/v1/evaluations", json=question)
+            elif time.monotonic() > until:
+                raise NotAnswered(f"evaluation {answer['id']} did not end in time; it goes on, ask for it again.")
+            else:
+                wait_s = max(0.0, min(WAIT_S, until - time.monotonic()))
+                found = self._ask("GET", f"/v1/evaluations/{answer['id']}", (404,), params={"wait_s": wait_s})
+                answer = found or self._ask("POST", "/v1/evaluations", json=question)
+        return Reward.of(answer["result"])
 
-    def _ask(self, method: str, path: str, **what: Any) -> dict[str, Any]:
+    def _ask(self, method: str, path: str, nothing: tuple[int, ...] = (), **what: Any) -> dict[str, Any]:
+        """The answer; empty for a status of `nothing`."""
         last = ""
         for attempt in range(TRIES):
             try:
@@ -102,6 +132,8 @@ class Client:
                 if answer.status_code < 300:
                     found = answer.json()
                     return found if isinstance(found, dict) else {}
+                if answer.status_code in nothing:
+                    return {}
                 last = f"{answer.status_code}: {_detail(answer)}"
                 if answer.status_code not in (429, 502, 503, 504):
                     break
@@ -139,12 +171,35 @@ class RemoteEngine:
             if getattr(request, name) != Request.model_fields[name].get_default(call_default_factory=True):
                 raise BadService(f"the service carries no {name} ({getattr(request, name)!r:.60}); judge it on the machine itself.")
         options = {name: getattr(request, name) for name in CARRIED}
-        return self.client.record(self.client.evaluate(request.problem.id, request.source, **options).record)
+        reward = self.client.evaluate(request.problem.id, request.source, call_timeout_s=request.timeout_s, **options)
+        if reward.record is None:
+            raise BadCandidate(str(reward.reason))
+        return self.client.record(reward.record)
 
     def _build(self, request: Request) -> Built:
         record = self._evaluate(request.model_copy(update={"timing": False}))
         refused = record.verdict if record.verdict.outcome == "compile_error" else None
         return Built(record.build, Lane(), refused)
+
+
+def _sent(question: dict[str, Any]) -> dict[str, Any]:
+    """A question as it can travel: a text beyond the longest is cut, and rejected as the whole would be; halves of characters are replaced."""
+    return {**question, "source": str(question["source"])[: MAX_SOURCE + 1].encode("utf-8", "replace").decode("utf-8")}
+
+
+def _parts(questions: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """As many at once as one body may hold."""
+    part: list[dict[str, Any]] = []
+    size = 0
+    for question in questions:
+        length = len(json.dumps(question))
+        if part and (len(part) == MAX_BATCH or size + length > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(question)
+        size += length
+    if part:
+        yield part
 
 
 def _detail(answer: Any) -> str:

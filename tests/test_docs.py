@@ -82,7 +82,7 @@ def test_the_figures_of_the_method_page_are_the_constants_of_the_code():
         f"at least {cuda:.0f} ms of calls on a GPU",
         f"on a CPU {cpu:.0f} ms each",
         f"two looks of {launch.LOOK_S * 1e3:.0f} ms",
-        f"10 calls; 5 where one takes more than {planning.LONG_S * 1e3:g} ms",
+        f"| GPU | 3 to 8 | 8 | {planning.CUDA_WINDOWS} calls |",
         f"for more than {timing.DISTURBED * 100:.0f} % of it",
         f"windows of at least {timing.WINDOW_S * 1e3:.0f} ms, at most {planning.MAX_PER_WINDOW} calls",
         f"{(clock.SLACK - 1) * 100:.0f} %, that overhead by {(clock.OVERHEAD_SLACK - 1) * 100:.0f} %, and {clock.STEP_S * 1e3:.0f} ms a batch ({clock.PRESENT_STEP_S * 1e3:.1f} ms on a CPU)",

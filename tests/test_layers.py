@@ -82,7 +82,7 @@ def table() -> dict[str, set[str]]:
 
 
 ALLOWED = table()
-ALLOWED["site"] = {"popcorn", "schema", "errors", "units", "devices", "records", "scoring", "site"}
+ALLOWED["site"] = {"popcorn", "home", "schema", "errors", "units", "devices", "records", "scoring", "site"}
 """Pages are made from tables: the site knows no problem, no worker, no agent."""
 
 

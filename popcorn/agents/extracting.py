@@ -1,27 +1,51 @@
 """A kernel out of a model's text: the last fenced block that could be one. Reads text only."""
 
 import re
+import textwrap
+from itertools import chain, islice
 
 from popcorn.toolchain.diagnostics import CompileFailed
 from popcorn.toolchain.languages import check_contract
 
 MAX_TEXT = 1_000_000
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"(```+|~~~+)([^\n`]*)$", re.MULTILINE)
+_THOUGHT = re.compile(r"</think(?:ing)?>")
+_LINE_END = re.compile(r"\r\n?")
+_MOST_FENCES, _MOST_CLOSINGS, _MOST_BLOCKS = 400, 8, 100
 
 
 def find_kernel(text: str, language: str) -> str | None:
-    """The last fenced block that keeps the language's contract, else the longest block, else the whole text where it keeps the contract.
+    """The last fenced block that keeps the language's contract, else the whole text where it does, else the longest block.
 
-    None when there is nothing that could be a kernel. A block that was cut off at the end of the text counts: its verdict will say so.
+    What stands after a model's thoughts (`</think>`) goes before its drafts among them. None when there is nothing that could be a kernel. A
+    block that was cut off at the end of the text counts: its verdict will say so.
     """
     text = text[:MAX_TEXT]
-    blocks = [match[2].strip("\n") + "\n" for match in _FENCE.finditer(text) if match[2].strip()]
-    for block in reversed(blocks):
-        if _keeps(block, language):
-            return block
-    if blocks:
-        return max(blocks, key=len)
-    return text.strip() + "\n" if text.strip() and _keeps(text, language) else None
+    for part in parts_of(text):
+        whole = [part] if "```" not in part else []
+        for block in (*whole, *islice(chain(*_blocks(part)), _MOST_BLOCKS), part):
+            if block.strip() and _keeps(block, language):
+                return block.strip("\n") + "\n"
+    return max((block.strip("\n") + "\n" for block, *_ in _blocks(parts_of(text)[-1]) if block.strip()), key=len, default=None)
+
+
+def parts_of(text: str) -> list[str]:
+    """What a model says after its thoughts, then all that it says, where that is more. Lines end in `\\n`."""
+    text = _LINE_END.sub("\n", text)
+    return list(dict.fromkeys((_THOUGHT.split(text)[-1], text)))
+
+
+def _blocks(text: str) -> list[list[str]]:
+    """What an opening fence begins, the last one first: up to the nearest fence that closes it, then up to later ones, since a kernel may hold fences, too."""
+    fences = list(_FENCE.finditer(text))[-_MOST_FENCES:]
+    found, place = [], 0
+    while place < len(fences):
+        opening = fences[place]
+        closings = [i for i in range(place + 1, len(fences)) if fences[i][1].startswith(opening[1]) and not fences[i][2].strip()]
+        ends = [fences[i].start() for i in closings[:_MOST_CLOSINGS]] or [len(text)]
+        found.append([textwrap.dedent(text[opening.end() + 1 : end]) for end in ends])
+        place = closings[0] + 1 if closings else len(fences)
+    return found[::-1]
 
 
 def _keeps(text: str, language: str) -> bool:

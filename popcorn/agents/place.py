@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 
 from popcorn.devices.ceilings import Ceilings, load_ceilings, measure_in_child, save_ceilings, with_ceilings
-from popcorn.devices.host import cache_folder
 from popcorn.devices.probe import probe
 from popcorn.errors import BadAgent
+from popcorn.home import cache_folder
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
 from popcorn.suites.jitter import Size

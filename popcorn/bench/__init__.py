@@ -65,12 +65,14 @@ def benchmark(
     """Judge and measure implementations of an op at arguments like these; one Result for each that accepts the call, as records.
 
     implementations: names; None means all. gradient: also with gradients; None means where the op has them. Those that refuse the call
-    are told on the logger `popcorn.bench`. Raises Mismatch for arguments that do not fit.
+    are told on the logger `popcorn.bench`. Raises Mismatch for arguments that do not fit, BadOp for results that are not as declared.
     """
     from popcorn.bench.asking import Settings
+    from popcorn.ops.declaring import check_results
     from popcorn.records.store import default_store
 
     call = op.call_of(*args, **kwargs)
+    check_results(op, args, kwargs)
     return list(measure_call(op, call, implementations, gradient, settings or Settings(), default_store() if store is None else store))
 
 

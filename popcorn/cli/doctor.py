@@ -22,8 +22,8 @@ def doctor(
     measure: Annotated[bool, typer.Option("--measure", help="Measure bandwidth and flop rates first, and keep them.")] = False,
 ) -> None:
     """Show what this machine is, what works on it and what does not, each with its fix."""
-    from popcorn.devices.host import cache_folder
     from popcorn.devices.probe import probe
+    from popcorn.home import cache_folder
 
     machine = probe(device)
     if measure:
@@ -84,7 +84,7 @@ def show(machine: Machine, facts: list[Fact]) -> None:
 def _measure(machine: Machine) -> None:
     """Measure the ceilings in a clean child and keep them for later runs."""
     from popcorn.devices.ceilings import measure_in_child, save_ceilings
-    from popcorn.devices.host import cache_folder
+    from popcorn.home import cache_folder
 
     device = "cpu" if machine.kind == "cpu" else f"cuda:{machine.device_index}"
     save_ceilings(measure_in_child(device), machine, cache_folder() / "ceilings")

@@ -38,7 +38,7 @@ COMMANDS = {
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
     "problems": Command("popcorn.cli.problems", "app", "The problems: list, show, check, import."),
     "ranks": Command("popcorn.cli.ranks", "run_ranks_command", "Judge and time a kernel that communicates."),
-    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: list, show, explain a choice, begin one."),
+    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: all, or one of them; explain a choice, begin one."),
     "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge what is known."),
     "sweep": Command("popcorn.cli.sweep", "app", "Sweeps: agents over problems, implementations over cases."),
     "campaign": Command("popcorn.cli.campaign", "app", "Sweeps one after the other, detached, under a time budget."),

@@ -21,7 +21,7 @@ def show_ops(
     new: Annotated[str | None, typer.Option(help="Name of an op to begin: its folder, with a reference and C++ that work.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
-    """The library's ops: list, show, explain a choice, begin one."""
+    """The library's ops: all, or one of them; explain a choice, begin one."""
     from popcorn.ops.registry import find_op, list_ops
 
     if new is not None:
@@ -47,7 +47,7 @@ def show_ops(
 
     if device not in ("cpu", "cuda"):
         raise typer.BadParameter(f"{device!r} is not one of cpu, cuda", param_hint="--device")
-    case = case_of(found, explain.split(), dtype, layout)
+    case = case_of(found, re.split(r"[\s,]+", explain.strip()), dtype, layout)
     call = Call(case.dims, case.precision, device, case.scalars, case.layout, backward)
     for line in str(CHOOSER.explain(found, call)).splitlines():
         whole = re.sub(r"(?:pip install|popcorn bench fill) [^;,]*", lambda command: command[0].replace(" ", "\xa0"), line)  # to be copied

@@ -32,7 +32,7 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingTool("popcorn serve needs FastAPI: pip install 'popcornbench[service]'") from None
-    from popcorn.devices.host import cache_folder
+    from popcorn.home import cache_folder
     from popcorn.records.store import Store, default_store
     from popcorn.service.serving import build, check_port
     from popcorn.service.serving import serve as run

@@ -125,7 +125,12 @@ def shown(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+_TEX = {mark: f"\\{mark}" for mark in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "×": r"$\times$",
+    UNKNOWN: "--",
+}  # fmt: skip
+
+
 def _tex(text: str) -> str:
-    for mark in "&%$#_":
-        text = text.replace(mark, f"\\{mark}")
-    return text.replace("×", r"$\times$").replace(UNKNOWN, "--")
+    """Text that LaTeX sets as it stands: a model's name is no command."""
+    return "".join(_TEX.get(mark, mark) for mark in text)

@@ -41,7 +41,7 @@ def gpus_here(gpus: int | None) -> int:
 
 def show_plan(file: str, gpus: int | None, json: bool) -> None:
     """Jobs, hours, tokens, money."""
-    from popcorn.devices.host import cache_folder
+    from popcorn.home import cache_folder
     from popcorn.sweep.done import Done
     from popcorn.sweep.plan import make_plan
     from popcorn.sweep.showing import plan_facts
@@ -255,7 +255,7 @@ def stop(run: str | None, now: bool) -> None:
 
 def merge(sources: list[Path], to: Path | None, scrub: bool, json: bool) -> None:
     """Bring caches together."""
-    from popcorn.devices.host import cache_folder
+    from popcorn.home import cache_folder
     from popcorn.sweep.merging import merge_caches
 
     told = merge_caches(sources, to or cache_folder(), scrub)

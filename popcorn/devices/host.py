@@ -160,16 +160,6 @@ def find_ncu() -> str | None:
     return next((place for place in places if place and os.access(place, os.X_OK)), None)
 
 
-def cache_folder() -> Path:
-    """Where Popcorn keeps what it makes: POPCORN_CACHE_DIR, else the platform's cache folder. Not created here."""
-    chosen = os.environ.get("POPCORN_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("popcorn", appauthor=False)
-
-
 def _output(command: list[str]) -> str | None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)

@@ -19,6 +19,8 @@ CLOCK_CHANGE = 0.02
 STEAL_SHARE = 0.01
 THROTTLED_SHARE = 0.01
 ROOT = Path("/")
+AT_WORK = 5
+"""Per cent of a sample of the driver's; a process that makes a context and fills one tensor shows 1."""
 WAITS = "popcorn-waits"
 """Name of a process that waits for work (/proc/PID/comm)."""
 
@@ -69,24 +71,40 @@ class Steadiness:
     """False when something disturbed the run; None when nothing could be watched."""
     reasons: tuple[str, ...] = ()
     """What disturbed it, or what could not be seen."""
+    shared: bool = False
+    """Whether somebody else computed on the GPU."""
 
 
 class Watch:
     """Looks at a machine now and, on `check`, once more. For a GPU begin when it is warm: an idle one has no clock to compare."""
 
-    def __init__(self, machine: Machine, own: Collection[int] = ()) -> None:
+    def __init__(self, machine: Machine, own: Collection[int] = (), beside: Collection[int] = ()) -> None:
+        """`own` are the ids of our processes that compute on its GPU, those that start later included; those `beside` are ours, too, and have a context,
+        but should not compute now."""
         self.machine = machine
-        self.own = frozenset(own)
+        self.own, self.beside = frozenset(own), frozenset(beside)
+        self.began_s = time.time()
         self.before = look(machine)
 
-    def check(self, own: Collection[int] | None = None) -> Steadiness:
-        """Compare now with the start. `own` where our processes are others now."""
-        return compare(self.before, look(self.machine), self.own, own)
+    def check(self, own: Collection[int] | None = None, beside: Collection[int] = ()) -> Steadiness:
+        """Compare now with the start. `own` and `beside` where our processes are others now."""
+        ours = self.own if own is None else frozenset(own)
+        worked = count_at_work(self.machine, self.beside | frozenset(beside), self.began_s)
+        return compare(self.before, look(self.machine), self.own | self.beside, ours | frozenset(beside), worked)
 
 
 def watch(machine: Machine, own: Collection[int] = ()) -> Watch:
-    """Begin to watch a machine. `own` are the ids of our processes that compute on its GPU, those that start later included."""
+    """Begin to watch a machine."""
     return Watch(machine, own)
+
+
+def count_at_work(machine: Machine, pids: Collection[int], since_s: float) -> int:
+    """How many of these processes executed something on the GPU since then (seconds of the epoch), by the driver's samples; 0 where it tells nothing, as
+    in a container, whose process ids are not the driver's."""
+    nvml = open_nvml().library
+    handle = ask(nvml, "nvmlDeviceGetHandleByUUID", machine.device_uuid) if pids and nvml and machine.device_uuid else None
+    samples = ask(nvml, "nvmlDeviceGetProcessUtilization", handle, int(since_s * 1e6)) if handle is not None else None
+    return len({sample.pid for sample in samples or () if sample.pid in pids and sample.smUtil >= AT_WORK})
 
 
 def look(machine: Machine, root: Path = ROOT) -> Snapshot:
@@ -94,8 +112,11 @@ def look(machine: Machine, root: Path = ROOT) -> Snapshot:
     return Snapshot(time_s=time.monotonic(), cores=os.cpu_count(), **_processor(root), **_gpu(machine))
 
 
-def compare(before: Snapshot, after: Snapshot, own: Collection[int] = (), own_after: Collection[int] | None = None) -> Steadiness:
-    """Judge a run by the snapshots around it. Pure. `own` are process ids that do not count as foreign; those of the second look where it had others."""
+def compare(
+    before: Snapshot, after: Snapshot, own: Collection[int] = (), own_after: Collection[int] | None = None, worked: int = 0
+) -> Steadiness:
+    """Judge a run by the snapshots around it. Pure. `own` are process ids that do not count as foreign; those of the second look where it had others.
+    `worked` of ours executed something meanwhile that they should not."""
     elapsed_s = max(after.time_s - before.time_s, 1e-9)
     cores = after.cores or 1
     faults = []
@@ -109,6 +130,8 @@ def compare(before: Snapshot, after: Snapshot, own: Collection[int] = (), own_af
     foreign = max(_foreign(before, own), _foreign(after, own if own_after is None else own_after))
     if foreign:
         faults.append(f"{foreign} other process(es) compute on the GPU")
+    if worked:
+        faults.append(f"{worked} process(es) of other evaluations worked on the GPU")
     if after.load is not None and after.load > cores + 1:  # our own threads may fill the cores, and one looks
         faults.append(f"{after.load:.0f} threads want {cores} cores")
     throttled_s = _grown(before.throttled_s, after.throttled_s)
@@ -118,7 +141,7 @@ def compare(before: Snapshot, after: Snapshot, own: Collection[int] = (), own_af
     if steal_s is not None and steal_s > STEAL_SHARE * elapsed_s * cores:
         faults.append(f"the hypervisor took {steal_s / elapsed_s / cores:.1%} of the processor")
     if faults:
-        return Steadiness(False, tuple(faults))
+        return Steadiness(False, tuple(faults), bool(foreign or worked))
     seen = (after.throttles, after.sm_clock_hz, after.gpu_processes, after.load, after.throttled_s, after.steal_s)
     return Steadiness(None, ("nothing could be watched here",)) if all(value is None for value in seen) else Steadiness(True)
 

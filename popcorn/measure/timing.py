@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ WINDOW_S = 1e-3
 
 _LEAST_HIDDEN, _MOST_HIDDEN = 200_000, 10_000_000
 """Cycles for which a GPU is kept busy while the host issues a call: 0.1 to 5 ms at 2 GHz."""
-_KNOWN, _KNOWN_CYCLES, _LOOKS, _MOST_BUBBLE_S = 30, 5_000, 101, 5e-6
-"""Kernels by which the bubble is found, their length, how often it is looked at; no more than this is ever taken for one."""
+_KNOWN, _LOOKS, _MOST_BUBBLE_S = 30, 41, 5e-6
+"""Further kernels by which the bubble is found, how often it is looked at; no more than this is ever taken for one."""
+_RISE_S = 0.2
+"""Until a GPU's clock is up."""
 _TOGETHER = 10
 """Warm calls issued behind one wait."""
 _PERSISTING_L2 = 0x06
@@ -119,8 +122,8 @@ class CpuTimer:
 
 
 class CudaTimer:
-    """CUDA events around each call behind an L2 flush and a wait that hides the host's launch time. Their bubble is measured and taken off: what is
-    left is the call's time in a stream of kernels, each with the gap behind it."""
+    """CUDA events around each call behind an L2 flush and a wait that hides the host's launch time. What these add to any kernel, their bubble, is measured
+    and taken off."""
 
     name = "cuda events"
 
@@ -195,7 +198,7 @@ class CudaTimer:
     def _between(self, start: Any, stop: Any) -> float:
         """Seconds of what lies between two events."""
         if self.bubble_s is None:
-            self.bubble_s = event_bubble_s()
+            event_bubble_s(self)
         return max(1e-9, self._elapsed(start, stop) * 1e-3 - self.bubble_s)
 
     def time_warm(self, call: Call, seconds: float) -> WarmTimes:
@@ -236,24 +239,25 @@ def _in_time(samples: list[float], late: list[bool]) -> list[float]:
     return kept if 2 * len(kept) >= len(samples) else samples
 
 
-def event_bubble_s() -> float:
-    """What two CUDA events add to a kernel between them, beside what it takes in a stream of kernels: itself, and the gap to the next. One kernel
-    between events takes bubble + gap + itself, each further one gap + itself. A device's own: who compares processes gives all of them the same."""
+def event_bubble_s(timer: CudaTimer) -> float:
+    """What the instrument adds to any kernel: events, and caches that hold none of its instructions. A known kernel, torch's fill of one element, alone
+    between events behind an eviction, less what a further one adds to a stream of them. A device's own: who compares processes gives all of them the same."""
     import torch
 
-    def between_events(kernels: int) -> float:
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda._sleep(_LEAST_HIDDEN)
-        start.record()
-        for _ in range(kernels):
-            torch.cuda._sleep(_KNOWN_CYCLES)
-        stop.record()
-        torch.cuda.synchronize()
-        return float(start.elapsed_time(stop)) * 1e-3
+    one = torch.zeros(1, device="cuda")
 
-    between_events(1)
-    one_s, many_s = (sorted(between_events(kernels) for _ in range(_LOOKS))[_LOOKS // 2] for kernels in (1, 1 + _KNOWN))
-    return min(_MOST_BUBBLE_S, max(0.0, one_s - (many_s - one_s) / _KNOWN))
+    def took_s(kernels: int) -> float:
+        def call() -> None:
+            for _ in range(kernels):
+                one.fill_(1.0)
+
+        return statistics.median(timer.time([[call]] * _LOOKS, lambda index, result: None))
+
+    timer.bubble_s = 0.0
+    timer.time_warm(lambda: one.fill_(1.0), _RISE_S)
+    alone_s, many_s = took_s(1), took_s(1 + _KNOWN)
+    timer.bubble_s = min(_MOST_BUBBLE_S, max(0.0, alone_s - (many_s - alone_s) / _KNOWN))
+    return timer.bubble_s
 
 
 def waiting_ns() -> int:

@@ -14,11 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
+from popcorn.home import cache_folder
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
 from popcorn.ops.native import Kernel, _Differentiable
-from popcorn.ops.registry import find_op
+from popcorn.ops.registry import Op, find_op
 from popcorn.ops.signature import Signature, TensorSpec
 from popcorn.ops.traced import traced
 from popcorn.toolchain.cache import BuildCache
@@ -67,13 +67,16 @@ class Takes:
 class AdoptedKernel(Kernel):
     """A native text of any of the three languages, on any device."""
 
-    def __init__(self, path: Path, language: str, signature: Signature, differentiable: bool):
-        self.language, self.signature = language, signature
-        super().__init__(path, self._outputs_of, differentiable)
+    def __init__(self, path: Path, language: str, op: Op, differentiable: bool):
+        self.language = language
+        super().__init__(path, op, self._outputs_of, differentiable)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.source = self.path.read_text(encoding="utf-8")
+
+    def _check(self, tensors: Sequence[Tensor]) -> None:
+        """Which types it takes was found by judging it (`Takes`), and sizes were read for the outputs."""
 
     def build(self) -> Any:
         """The library's build, for this device."""
@@ -85,19 +88,20 @@ class AdoptedKernel(Kernel):
         return scalars
 
     def _outputs_of(self, *given: Any) -> list[tuple[tuple[int, ...], torch.dtype]]:
-        tensors = given[: len(self.signature.inputs)]
-        dims = self.signature.read_dims(tensors)
+        tensors = given[: len(self.op.signature.inputs)]
+        dims = self.op.signature.read_dims(tensors)
         dtype = next((one.dtype for one in tensors if one.is_floating_point()), torch.float32)
-        return [(spec.shape(dims), dtype) for spec in self.signature.outputs]
+        return [(spec.shape(dims), dtype) for spec in self.op.signature.outputs]
 
 
 def adopted(op: str, path: Path, language: str, takes: Takes) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any] | None]:
     """(run, accepts, source, operator for torch.compile) of a kernel's file."""
-    signature = find_op(op).signature
+    found = find_op(op)
+    signature = found.signature
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         return _python(path, signature), takes.answer, source, None
-    kernel = AdoptedKernel(path, language, signature, takes.gradient)
+    kernel = AdoptedKernel(path, language, found, takes.gradient)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(args, kwargs)

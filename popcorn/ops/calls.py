@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from popcorn.ops.signature import BadOp
 from popcorn.schema.case import Case, Layout
 
 
@@ -38,7 +39,7 @@ class Call:
     precision: str
     """float64, float32, tf32, float16, bfloat16; `mixed` when floating tensors differ, `other` for an element type outside these."""
     device: str
-    """`cpu` or `cuda`."""
+    """`cpu` or `cuda`; `mixed` when tensors lie on several."""
     scalars: Mapping[str, Any] = field(default_factory=dict)
     """Scalar arguments, defaults filled in."""
     layout: Layout = "contiguous"
@@ -49,6 +50,8 @@ class Call:
     """Under torch.autocast."""
     capability: tuple[int, int] | None = None
     """Compute capability of the GPU."""
+    whole: Mapping[str, str] = field(default_factory=dict)
+    """Element types of the arguments that are no floating tensors, by name: `{"target": "int64"}`."""
 
     def case(self) -> Case:
         """The case that a record of this call would have. Raises ValueError for element types that no record holds."""
@@ -72,7 +75,13 @@ def needs(
     """An `accepts` for the usual conditions: the device's kind, element types, sizes within (low, high).
 
     capability: the lowest and the highest compute capability. multiples: size → what it must be a multiple of. backward: whether there is one.
+    Raises BadOp for a bound that is none.
     """
+    bad = next((name for name, bound in bounds.items() if not (isinstance(bound, tuple) and len(bound) == 2)), None)
+    if bad is not None:
+        raise BadOp(
+            f"needs({bad}=…) is no condition; expected device, precisions, capability, multiples, backward, or a size's bounds: D=(1, 8192)"
+        )
 
     def accepts(call: Call) -> Answer:
         if device and call.device != device:
@@ -94,4 +103,5 @@ def needs(
                 return Rejected(f"takes {name} in multiples of {step}; the call has {call.dims[name]:,}")
         return ACCEPTED
 
+    accepts.sizes = (*bounds, *(multiples or {}))  # type: ignore[attr-defined]
     return accepts

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from popcorn.ops import launching, online, powers, sums, tiles
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
-from popcorn.ops.registry import find_op
+from popcorn.ops.registry import Op, find_op
 from popcorn.ops.traced import Outputs, traced
+from popcorn.ops.twice import gradients_of_reference
 
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
 OLDEST = (8, 0)
@@ -34,6 +35,7 @@ _grad_enabled = torch.is_grad_enabled
 class GpuKernel:
     """One op's launches."""
 
+    op: Op
     run_forward: Forward
     run_backward: Backward | None
     outputs: Outputs
@@ -77,9 +79,11 @@ class _Differentiable(torch.autograd.Function):
         return outputs[0] if len(outputs) == 1 else outputs
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *cotangents: Tensor) -> Any:
         saved, count = ctx.saved_tensors, ctx.count
+        if _grad_enabled():  # whoever asks with create_graph may differentiate again
+            op = ctx.kernel.op
+            return (None, None, *gradients_of_reference(op, saved[:count], ctx.scalars, cotangents, ctx.needs_input_grad[2:]))
         made = ctx.kernel.run_backward(saved[:count], saved[count:], cotangents, ctx.scalars, ctx.needs_input_grad[2:])
         return (None, None, *made)
 
@@ -103,7 +107,8 @@ def gpu(
     path: the implementation's file. backward: None where there is none. accepts: further conditions, asked after those that all share. parts:
     modules of Popcorn that it is made of, beside those that all are.
     """
-    kernel = GpuKernel(forward, backward, outputs, takes_needed)
+    op = find_op(Path(path).parent.name)
+    kernel = GpuKernel(op, forward, backward, outputs, takes_needed)
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
         if backward and _grad_enabled():
@@ -124,7 +129,6 @@ def gpu(
             return Rejected("takes no empty tensors")
         return accepts(asked) if accepts else ACCEPTED
 
-    op = find_op(Path(path).parent.name)
     texts = [Path(one).read_text(encoding="utf-8") for one in (*_PARTS, *[str(part.__file__) for part in parts], path)]
     return call, answer, "\n".join(texts), traced(f"{op.name}_triton", op.signature, kernel)
 

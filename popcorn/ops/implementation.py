@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from popcorn.devices.host import cache_folder
+from popcorn.home import cache_folder
 from popcorn.ops.calls import Accepts, Answer, Rejected
 from popcorn.ops.packages import PACKAGES, TOOLS, Package, missing, outside
 
@@ -93,15 +93,15 @@ def _import(op: str, path: Path, ours: bool) -> Any:
 
 
 def traceable(one: Implementation) -> Callable[..., Any]:
-    """What runs in eager mode and under torch.compile alike."""
+    """What runs in eager mode and where calls are watched (torch.compile, torch.func, a trace) alike."""
     run, traced = one.run, one.traced
     assert run is not None
     if traced is None:
         return run
-    import torch
+    from popcorn.ops.watching import watched
 
     def either(*args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling():
+        if watched():
             return traced(*args, **kwargs)
         return run(*args, **kwargs)
 

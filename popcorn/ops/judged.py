@@ -99,7 +99,7 @@ def model_class(op: str, file: str | None, name: str, scalars: Mapping[str, Any]
     """A class whose forward is this implementation. Needs torch. NotImplementedError, which is the outcome `rejected`, where it cannot run."""
     import torch
 
-    found = find_op(op, file).implementations[name]
+    found = find_op(op, file).load_only(name)
     if found.run is None:
         answer = found.accepts(Call({}, "float32", "cpu"))
         raise NotImplementedError(answer.reason if isinstance(answer, Rejected) else f"{name} did not load")

@@ -17,11 +17,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import PopcornError
+from popcorn.home import cache_folder
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
-from popcorn.ops.registry import find_op
+from popcorn.ops.registry import Op, find_op
+from popcorn.ops.signature import Mismatch
 from popcorn.ops.traced import Outputs, OutputSpec, traced
+from popcorn.ops.twice import gradients_of_reference
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.native import build_native
 from popcorn.toolchain.native_module import DTYPE_CODES
@@ -29,6 +31,9 @@ from popcorn.toolchain.result import BuildResult
 
 INCLUDED = tuple(Path(__file__).parent / "include" / name for name in ("popcorn_rows.h", "popcorn_vectors.h"))
 PRECISIONS = ("float64", "float32", "bfloat16", "float16")
+
+
+_REFUSALS = {2: "a size that it does not take", 3: "an index, or a scalar, outside of its range"}
 
 
 class _Tensor(ctypes.Structure):
@@ -64,6 +69,7 @@ class Kernel:
     """One native library of one op. Inputs of any layout: what is not contiguous is copied first."""
 
     path: Path
+    op: Op
     outputs: Outputs
     differentiable: bool
     kept: Outputs | None = None
@@ -111,6 +117,19 @@ class Kernel:
         self._call("popcorn_forward", (given, made), scalars)
         return made
 
+    def _check(self, tensors: Sequence[Tensor]) -> None:
+        """Raises Mismatch for sizes, element types and places that the text would take for others: it trusts what it is given."""
+        inputs = list(zip(self.op.signature.inputs, tensors, strict=True))
+        self.op.signature.read_dims(tensors)
+        floating = next((tensor for spec, tensor in inputs if not spec.whole), tensors[0])
+        for spec, tensor in inputs:
+            wanted = getattr(torch, spec.whole) if spec.whole else floating.dtype
+            if tensor.dtype != wanted or tensor.device != floating.device or not (spec.whole or wanted.is_floating_point):
+                raise Mismatch(
+                    f"{spec.name} is {tensor.dtype} on {tensor.device}; {self.path.name} takes {wanted if spec.whole else 'one floating type'} "
+                    f"there, on one device; {self.path.stem} itself takes what its reference takes"
+                )
+
     def backward(self, tensors: Sequence[Tensor], cotangents: Sequence[Tensor], scalars: Sequence[float]) -> list[Tensor | None]:
         """The gradient of every floating input, None for an index; what the forward pass keeps is made again."""
         again = self.kept is not None or self.from_outputs
@@ -135,20 +154,26 @@ class Kernel:
         """Raises RuntimeError with the code that the function returned, where it is not 0."""
         flat = [tensor for group in groups for tensor in group]
         numbers = tuple(self.numbers(scalars))
-        key = (name, numbers, *[tensor if tensor is None else (tensor.shape, tensor.dtype) for tensor in flat])
+        key = (name, numbers, *[tensor if tensor is None else (tensor.shape, tensor.dtype, tensor.device) for tensor in flat])
         made = self._calls.made
         found = made.get(key)
         if found is None:
+            if name == "popcorn_forward":
+                self._check(groups[0])  # type: ignore[arg-type]
             if len(made) > 256:
                 made.clear()
             found = made[key] = _prepare(getattr(self.library, name), groups, numbers)
         for slot, tensor in zip(found.slots, flat, strict=False):
             if tensor is not None:
-                slot.data = tensor.data_ptr()
+                slot.data = address = tensor.data_ptr()
+                if not address and tensor.numel():
+                    raise Mismatch(
+                        f"a {type(tensor).__name__} has no memory for {self.path.name} to read; the op's own call goes to the reference"
+                    )
         first = flat[0]
         code = found.function(*found.arguments, _stream(first.device) if first is not None and first.is_cuda else None)
         if code != 0:
-            raise RuntimeError(f"{self.path.name}: {name} returned {code}")
+            raise RuntimeError(f"{self.path.name}: {name} returned {code}, which is {_REFUSALS.get(code, 'not known here')}")
 
 
 def _stream(device: torch.device) -> int:
@@ -189,6 +214,11 @@ def a_row(x: Tensor, many: int) -> list[OutputSpec]:
     return [((*x.shape[:-1], many), torch.float64 if x.dtype == torch.float64 else torch.float32)]
 
 
+@torch.autograd.function.once_differentiable
+def _by_kernel(ctx: Any, *cotangents: Tensor) -> Any:
+    return (None, None, *ctx.kernel.gradients(ctx.saved_tensors, cotangents, ctx.scalars, ctx.needs_input_grad[2:]))
+
+
 class _Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, kernel: Kernel, scalars: tuple[float, ...], *tensors: Tensor) -> Any:
@@ -198,9 +228,12 @@ class _Differentiable(torch.autograd.Function):
         return outputs[0] if len(outputs) == 1 else outputs
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *cotangents: Tensor) -> Any:
-        return (None, None, *ctx.kernel.gradients(ctx.saved_tensors, cotangents, ctx.scalars, ctx.needs_input_grad[2:]))
+        kernel = ctx.kernel
+        if torch.is_grad_enabled() and not kernel.from_outputs:  # whoever asks with create_graph may differentiate again
+            tensors = ctx.saved_tensors[: len(kernel.op.signature.inputs)]
+            return (None, None, *gradients_of_reference(kernel.op, tensors, ctx.scalars, cotangents, ctx.needs_input_grad[2:]))
+        return _by_kernel(ctx, *cotangents)
 
 
 _apply_plainly = super(torch.autograd.Function, _Differentiable).apply
@@ -218,7 +251,8 @@ def native(
     skips: bool = False,
 ) -> tuple[Callable[..., Any], Accepts, str, Callable[..., Any]]:
     """(call, accepts, source, operator for torch.compile) of an op in C++ with the C interface: `call(tensors, scalars)` gives the output or a tuple of outputs."""
-    kernel = Kernel(path, outputs, differentiable, kept, from_outputs, skips)
+    op = find_op(path.parent.name)
+    kernel = Kernel(path, op, outputs, differentiable, kept, from_outputs, skips)
 
     def call(tensors: tuple[Tensor, ...], scalars: tuple[float, ...] = ()) -> Any:
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
@@ -237,12 +271,15 @@ def native(
             return Rejected("has no backward")
         if math.prod(asked.dims.values()) == 0:
             return Rejected("takes no empty tensors")
+        for spec in op.signature.inputs:
+            if asked.whole.get(spec.name) != spec.whole:
+                return Rejected(
+                    f"takes {spec.name} as {spec.whole or 'a floating tensor'}; the call has {asked.whole.get(spec.name, 'one')}"
+                )
         try:
             _ = kernel.library
         except PopcornError as error:
             return Rejected(str(error))
         return ACCEPTED
 
-    name = path.parent.name
-    signature = find_op(name).signature
-    return call, accepts, kernel.source, traced(name, signature, kernel)
+    return call, accepts, kernel.source, traced(op.name, op.signature, kernel)

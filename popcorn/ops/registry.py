@@ -13,6 +13,7 @@ and why, is told by `explain`. Ops that ship with Popcorn are folders of `ops/li
 `impl_<name>.py` for each implementation, found by its name.
 """
 
+import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
@@ -22,8 +23,12 @@ from typing import Any, Protocol
 from popcorn.errors import PopcornError
 from popcorn.ops import loading
 from popcorn.ops.calls import ACCEPTED, Accepts, Call, Rejected
+from popcorn.ops.compiled import NAME as COMPILED
+from popcorn.ops.compiled import compiled
+from popcorn.ops.declaring import check_formulas, check_implementation, check_reference
 from popcorn.ops.implementation import Implementation, adopted_folder, hash_text, load, traceable
-from popcorn.ops.signature import Signature
+from popcorn.ops.signature import BadOp, Signature
+from popcorn.ops.texts import file_of, text_of
 
 LIBRARY = Path(__file__).parent / "library"
 REFERENCE = "torch"
@@ -87,6 +92,7 @@ class Op:
         self.tolerance, self.tolerance_why = dict(tolerance or {}), tolerance_why
         self._min_bytes, self._flops, self._workspace, self._inputs = min_bytes, flops, workspace, inputs
         self._reference = reference
+        check_formulas(name, {"min_bytes": min_bytes, "flops": flops, "workspace": workspace, "inputs": inputs}, self.signature)
         self._implementations: dict[str, Implementation] = {}
         self._complete = file is not None
         self._plans: dict[Any, Callable[..., Any]] = {}
@@ -104,13 +110,15 @@ class Op:
     def reference(self) -> Callable[..., Any]:
         """Plain torch: what is right."""
         if self._reference is None:
-            self._reference = getattr(importlib.import_module(f"popcorn.ops.library.{self.name}.reference"), self.name)
+            reference = getattr(importlib.import_module(f"popcorn.ops.library.{self.name}.reference"), self.name)
+            check_reference(self.name, reference, self.signature)
+            self._reference = reference
         return self._reference
 
     @property
     def reference_source(self) -> str:
         """Its text."""
-        return (self.folder / "reference.py").read_text(encoding="utf-8") if self.folder else inspect.getsource(self.reference)
+        return (self.folder / "reference.py").read_text(encoding="utf-8") if self.folder else text_of(self.reference)
 
     @property
     def hash(self) -> str:
@@ -154,9 +162,7 @@ class Op:
             for path in sorted(adopted_folder(self.name).glob("impl_*.py")):
                 self._implementations.setdefault(path.stem.removeprefix("impl_"), load(self.name, path, ours=False))
             self._complete = True
-        from popcorn.ops.compiled import compiled
-
-        self._implementations.setdefault("inductor", compiled(self))
+        self._implementations.setdefault(COMPILED, compiled(self))
         if list(self._implementations)[-1] != REFERENCE:
             self._implementations.pop(REFERENCE, None)
             self._implementations[REFERENCE] = Implementation(
@@ -164,13 +170,27 @@ class Op:
             )
         return self._implementations
 
+    def load_only(self, name: str) -> Implementation:
+        """One implementation, without the others: packages of other people take seconds to import. Raises KeyError. Needs torch."""
+        if not self._complete:
+            assert self.folder is not None
+            for folder in (self.folder, adopted_folder(self.name)):
+                if (path := folder / f"impl_{name}.py").is_file():
+                    return load(self.name, path, ours=folder == self.folder)
+            if name == COMPILED:
+                return compiled(self)
+        return self.implementations[name]
+
     def implementation(
         self, name: str, language: str = "torch", accepts: Accepts = lambda call: ACCEPTED
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register a function as an implementation: `@my_op.implementation("mine")`."""
+        """Register a function as an implementation: `@my_op.implementation("mine")`. Raises BadOp where it is none of this op."""
+        if not isinstance(name, str):
+            raise BadOp(f'an implementation needs a name: @{self.name}.implementation("mine")')
 
         def register(run: Callable[..., Any]) -> Callable[..., Any]:
-            source = inspect.getsource(run)
+            check_implementation(self.name, name, run, self.signature, getattr(accepts, "sizes", ()), (REFERENCE, COMPILED))
+            source = text_of(run)
             self._implementations[name] = Implementation(name, language, run, accepts, source, hash_text(source))
             self._implementations.pop(REFERENCE, None)  # it comes last
             self._plans.clear()
@@ -246,22 +266,38 @@ class Op:
         assert chosen.run is not None
         return chosen
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name: an op is one of its kind in a process, and models that hold one are saved, copied and sent to others."""
+        return find_op, (self.name, self.file)
+
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.signature.names)})>"
 
 
-def op(out: str | tuple[str, ...], name: str | None = None, **declared: Any) -> Callable[[Callable[..., Any]], Op]:
+def op(out: Any = None, name: str | None = None, **declared: Any) -> Callable[[Callable[..., Any]], Op]:
     """Make an op of a reference: `@op(x="... D", weight="D", out="... D")`, scalars by their default: `eps=1e-6`.
 
-    Options of Op (`flops=…`, `min_bytes=…`, `differentiable=False`, …) may stand among them.
+    out: the sizes of what it returns; a tuple of them for several tensors. Options of Op (`flops=…`, `min_bytes=…`,
+    `differentiable=False`, …) may stand among the arguments. Raises BadOp for what does not fit the reference.
     """
+    if not isinstance(out, (str, tuple, list)):
+        raise BadOp(
+            'an op declares its arguments and out=, the sizes of what it returns: @op(x="... D", out="... D"); several: out=("... D", "...")'
+        )
     options = {key: declared.pop(key) for key in list(declared) if key in _OPTIONS}
+    stray = next((key for key, value in declared.items() if callable(value)), None)
+    if stray is not None:
+        raise BadOp(f"{stray} is no option of an op; the options are {', '.join(sorted(_OPTIONS))}")
 
     def declare(reference: Callable[..., Any]) -> Op:
-        file = inspect.getsourcefile(reference)
-        if file is None or not Path(file).is_file():
-            raise PopcornError(f"{reference.__name__} stands in no file, and fresh processes must read it; put it into a .py file")
-        made = Op(name or reference.__name__, declared, out, reference=reference, file=str(Path(file).resolve()), **options)
+        called, file = name or reference.__name__, str(file_of(reference))
+        known = _declared.get(called)
+        if called in list_ops() or (known is not None and known.file != file):
+            raise BadOp(
+                f"there is an op {called} already ({known.file if known else LIBRARY / called}); choose another name, or give it one: @op(name=…)"
+            )
+        made = Op(called, declared, tuple(out) if isinstance(out, list) else out, reference=reference, file=file, **options)
+        check_reference(called, reference, made.signature)
         made.__doc__ = reference.__doc__
         return made.register()
 
@@ -283,7 +319,10 @@ def find_op(name: str, file: str | None = None) -> Op:
     if name in _declared:
         return _declared[name]
     if not (LIBRARY / name / "reference.py").is_file():
-        raise UnknownOp(f"there is no op {name!r}; there are {', '.join([*list_ops(), *_declared])}")
+        known = [*list_ops(), *_declared]
+        near = difflib.get_close_matches(name, known, 3)
+        told = f"the nearest is {', '.join(near)}" if near else f"there are {', '.join(known)}"
+        raise UnknownOp(f"there is no op {name!r}; {told}")
     return getattr(importlib.import_module(f"popcorn.ops.library.{name}"), name)
 
 

@@ -12,12 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from popcorn.errors import PopcornError
+
 ROWS = "R"
 """The size that stands for all leading ones."""
 
 INDEX_BYTES = 8
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\*[A-Za-z_]\w*)*|\d+")
+
+
+class BadOp(PopcornError):
+    """A declaration that contradicts itself or its reference; the text says what to write."""
 
 
 class Mismatch(TypeError):
@@ -33,6 +39,11 @@ class TensorSpec:
     """Names, numbers or products of names (`N*A`), `...` first where leading sizes are free. An output may name a whole scalar."""
     below: str | None = None
     """For an index, the size that its values stay under."""
+
+    @property
+    def whole(self) -> str | None:
+        """Element type of an index: `int8` for values that stay under 128, else `int64`. None for a floating tensor."""
+        return None if self.below is None else "int8" if self.below == "128" else "int64"
 
     def shape(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """The shape at these sizes, leading ones as one."""
@@ -66,7 +77,7 @@ class Signature:
 
     @classmethod
     def read(cls, arguments: Mapping[str, Any], out: str | Sequence[str]) -> "Signature":
-        """From the texts of a declaration. Raises ValueError for a text that is no list of sizes."""
+        """From the texts of a declaration. Raises BadOp for a text that is no list of sizes."""
         inputs = tuple(_tensor(name, text) for name, text in arguments.items() if isinstance(text, str))
         outputs = tuple(_tensor(f"out[{i}]", text) for i, text in enumerate([out] if isinstance(out, str) else out))
         seen = [
@@ -77,6 +88,19 @@ class Signature:
             if not s.isdigit()
         ]
         scalars = {name: default for name, default in arguments.items() if not isinstance(default, str)}
+        bad = next((name for name, default in scalars.items() if not isinstance(default, (bool, int, float))), None)
+        if bad is not None:
+            raise BadOp(
+                f"{bad} is declared by a {type(scalars[bad]).__name__}; expected a text of sizes ('... D') or a scalar's default (1e-6)"
+            )
+        whole = [name for name, default in scalars.items() if type(default) is int]
+        for spec in outputs:
+            names = [s for part in (*spec.sizes, *([spec.below] if spec.below else [])) for s in part.split("*")]
+            lost = next((s for s in names if not s.isdigit() and s not in (*seen, *whole) and not (s == "..." and ROWS in seen)), None)
+            if lost is not None:
+                raise BadOp(
+                    f"{spec.name} has the size {lost}, which no input has; expected one of {', '.join([*dict.fromkeys(seen), *whole])}"
+                )
         return cls(inputs, scalars, outputs, tuple(arguments), tuple(dict.fromkeys(seen)))
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
@@ -147,5 +171,5 @@ def _tensor(name: str, text: str) -> TensorSpec:
     sizes = tuple(shape.split())
     bad = [s for i, s in enumerate(sizes) if not _NAME.fullmatch(s) and not (s == "..." and i == 0)]
     if bad or (below and not _NAME.fullmatch(below)):
-        raise ValueError(f"{name}: {text!r} is no list of sizes; expected names or numbers, `...` first at most, `< V` for an index")
+        raise BadOp(f"{name}: {text!r} is no list of sizes; expected names or numbers, `...` first at most, `< V` for an index")
     return TensorSpec(name, sizes, below or None)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from popcorn.ops.signature import Signature
+from popcorn.ops.watching import transformed
 
 OutputSpec = tuple[Sequence[int], torch.dtype]
 Outputs = Callable[..., Sequence[OutputSpec]]
@@ -43,6 +44,10 @@ def traced(name: str, signature: Signature, kernel: Kernel) -> Callable[..., Any
     operator.register_fake(shapes)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if transformed():
+            raise NotImplementedError(
+                f"{operator._qualname} has no rule for torch.func or forward gradients; the op's own call goes to its reference"
+            )
         given = {**signature.scalars, **dict(zip(signature.names, args, strict=False)), **kwargs}
         return operator(*[given[name] for name in signature.names])
 

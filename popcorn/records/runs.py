@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from popcorn.errors import BadRecord, MissingFile, UnwritableStore
+from popcorn.home import cache_folder
 from popcorn.schema.run import Run
 
 FILE = "run.json"
@@ -18,9 +19,7 @@ FILE = "run.json"
 
 def default_runs() -> Path:
     """Where this user's runs are: `$POPCORN_CACHE_DIR/runs`, else in the platform's cache folder."""
-    from platformdirs import user_cache_path
-
-    return Path(os.environ.get("POPCORN_CACHE_DIR") or user_cache_path("popcorn")) / "runs"
+    return cache_folder() / "runs"
 
 
 def write_run(run: Run, folder: Path) -> Path:

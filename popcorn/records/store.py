@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadRecord, UnwritableStore
+from popcorn.home import cache_folder
 from popcorn.records.appending import append_line, mend
 from popcorn.records.ledger import Ledger
 from popcorn.records.migrations import read_record
@@ -241,9 +242,7 @@ class Store:
 
 def default_store() -> Store:
     """The store of this machine's user: `$POPCORN_CACHE_DIR/records`, else in the platform's cache folder."""
-    from platformdirs import user_cache_path
-
-    return Store(Path(os.environ.get("POPCORN_CACHE_DIR") or user_cache_path("popcorn")) / "records")
+    return Store(cache_folder() / "records")
 
 
 def _fields(line: Any) -> tuple[str, str, str, str | None]:

@@ -12,6 +12,8 @@ The block that may change stands between two comment lines in any language's for
 
 import re
 
+from popcorn.agents.extracting import parts_of
+
 _EDIT = re.compile(r"^<{5,9} ?SEARCH[^\n]*\n(.*?)^={5,9}[ \t]*\n(.*?)^>{5,9} ?REPLACE[^\n]*$", re.MULTILINE | re.DOTALL)
 _COMMENT = r"^[ \t]*(?://|#|--|;|/\*|<!--|%)[ \t]*"
 _START = re.compile(_COMMENT + r"(?:\[EVOLVE_START\]|EVOLVE-BLOCK-START)[^\n]*\n?", re.MULTILINE)
@@ -23,15 +25,15 @@ class EditRefused(ValueError):
 
 
 def find_edits(text: str) -> list[tuple[str, str]]:
-    """(search, replace) of every block in an answer."""
-    return [(match[1], match[2]) for match in _EDIT.finditer(text)]
+    """(search, replace) of every block in an answer; of those among a model's thoughts only where it says no other."""
+    return next((found for part in parts_of(text) if (found := [(match[1], match[2]) for match in _EDIT.finditer(part)])), [])
 
 
 def apply_edits(source: str, edits: list[tuple[str, str]]) -> str:
     """The text with all edits made, in order. Raises EditRefused; then nothing is made."""
     if not edits:
         raise EditRefused("there is no SEARCH/REPLACE block in the answer")
-    original = source
+    original = source = source.replace("\r\n", "\n")  # as the blocks are read
     for number, (search, replace) in enumerate(edits, 1):
         if not search.strip():
             raise EditRefused(f"edit {number}: SEARCH is empty; give the lines to replace")

@@ -20,8 +20,8 @@ from pydantic import ValidationError
 
 from popcorn.agents.place import Place
 from popcorn.agents.providers.scripted import kernels_for
-from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSearch, PopcornError
+from popcorn.home import cache_folder
 from popcorn.reading import read_toml, what_is_wrong
 from popcorn.search.finding import Finding
 from popcorn.search.judging import Effort

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Response, Security
-from fastapi.responses import StreamingResponse
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from popcorn import __version__
-from popcorn.errors import BadRecord, PopcornError
+from popcorn.errors import BadRecord
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.service.asked import Batch, Evaluation, Evaluations, Identity, Question, Refusal, Statistics
@@ -23,7 +24,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
         (401, "no token"),
         (404, "not here"),
         (405, "another method"),
-        (409, "the text is not in the language that was named"),
+        (422, "a field that is missing, unknown or out of its range"),
         (413, "too long"),
         (429, "too often"),
         (503, "too much waits"),
@@ -36,6 +37,7 @@ def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
     app = FastAPI(
         title="Popcorn", version=__version__, responses=REFUSED, redoc_url=None, description="Is this kernel right, and how good is it, on this machine?",
     )  # fmt: skip
+    app.add_exception_handler(RequestValidationError, _refuse_fields)
     token = Security(HTTPBearer(auto_error=False, description="The token that `popcorn serve` was started with."))
 
     def take(question: Question) -> Job:
@@ -45,8 +47,6 @@ def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
             raise HTTPException(404, f"there is no problem {question.problem}") from None
         except Full:
             raise HTTPException(503, "too much waits already; ask again later", {"retry-after": "10"}) from None
-        except PopcornError as error:
-            raise HTTPException(409, str(error)[:500]) from None
 
     def known(identity: str) -> Job:
         job = jobs.find(identity)
@@ -109,3 +109,10 @@ def make_app(jobs: Jobs, stores: list[Store]) -> FastAPI:
         return {"status": "ok", "version": __version__}
 
     return app
+
+
+async def _refuse_fields(_: Any, error: Any) -> JSONResponse:
+    """One sentence for the first three fields that are wrong; nothing of what was sent comes back."""
+    told = [f"{'.'.join(str(part) for part in one['loc'][1:]) or 'the body'}: {one['msg']}" for one in error.errors()[:3]]
+    # names of fields are the asker's own, and may hold halves of characters, which no answer can
+    return JSONResponse({"detail": "; ".join(told)[:500].encode("utf-8", "replace").decode()}, 422)

@@ -5,11 +5,12 @@ from typing import Annotated, Literal
 from fastapi import Path as InPath
 from pydantic import Field
 
-from popcorn.errors import PopcornError
+from popcorn.errors import BadCandidate, PopcornError
 from popcorn.schema.case import Frozen, GradientMode, Layout, Precision
 from popcorn.schema.record import Record
+from popcorn.schema.verdict import Outcome
 from popcorn.suites.problems import Problem, list_problems
-from popcorn.toolchain.languages import SUFFIX, detect_language
+from popcorn.toolchain.languages import SUFFIX, detect_language, is_python
 from popcorn.worker.request import Request
 
 MAX_SOURCE = 256_000
@@ -23,9 +24,10 @@ class Question(Frozen):
 
     problem: str = Field(pattern=r"^(popcorn|original)/L[1-9]/[0-9]{1,4}$", examples=["original/L1/36"])
     """A problem that ships with Popcorn."""
-    source: str = Field(min_length=1, max_length=MAX_SOURCE)
-    """The kernel's whole text."""
-    language: Literal["cuda", "triton", "tilelang", "cute", "cpp", "c", "sycl", "torch"] = "cuda"
+    source: str
+    """The kernel's whole text. One that cannot be judged (empty, over 256,000 characters, in another language) is `rejected`, with a reward of 0."""
+    language: Literal["cuda", "triton", "tilelang", "cute", "cpp", "c", "sycl", "torch"] | None = None
+    """None: read off a Python text; a native one is `cuda`."""
     precision: Precision = "float32"
     gradient: GradientMode = "none"
     """`grad`: with gradients."""
@@ -36,6 +38,8 @@ class Question(Frozen):
     """`custom`: rejected where a library does the work."""
     budget_s: float = Field(default=2.0, gt=0, le=60)
     """Seconds of taking turns with the reference."""
+    call_timeout_s: float = Field(default=60, ge=1, le=600)
+    """Longest that a command to the kernel may take; its first call, which may tune itself, gets three times this."""
     trials: int = Field(default=8, ge=5, le=64)
     timing: bool = True
     """False: judge only."""
@@ -53,9 +57,9 @@ class Batch(Frozen):
 class Result(Frozen):
     """What came out."""
 
-    record: str
-    """Id of the record."""
-    outcome: str
+    record: str | None
+    """Id of the record; None for a text that was rejected unread."""
+    outcome: Outcome
     reason: str | None = None
     speedup: float | None = None
     """Over eager; None without a pass or without a time."""
@@ -119,12 +123,15 @@ def find_shipped(identity: str) -> Problem:
 
 
 def request_of(question: Question, problem: Problem) -> Request:
-    """As engines take it. Raises BadCandidate for a text that is not in its language."""
-    native = question.language in SUFFIX and "import torch" not in question.source
-    name = "kernel" + (SUFFIX[question.language] if native else ".py")
+    """As engines take it. Raises BadCandidate for a text that is empty, too long, or not in its language."""
+    if len(question.source) > MAX_SOURCE:
+        raise BadCandidate(f"the text has {len(question.source):,} characters; {MAX_SOURCE:,} are allowed")
+    language = question.language or (None if is_python("kernel", question.source) else "cuda")
+    native = language in SUFFIX and "import torch" not in question.source
+    name = "kernel" + (SUFFIX[str(language)] if native else ".py")
     return Request(
-        problem=problem, source=question.source, language=detect_language(name, question.source, question.language), name=name, precision=question.precision,
-        gradient=question.gradient, layout=question.layout, sizes=question.sizes, track=question.track, budget_s=question.budget_s, trials=question.trials, timing=question.timing, control=question.control, compile_baseline=False, energy=False,
+        problem=problem, source=question.source, language=detect_language(name, question.source, language), name=name, precision=question.precision,
+        gradient=question.gradient, layout=question.layout, sizes=question.sizes, track=question.track, budget_s=question.budget_s, timeout_s=question.call_timeout_s, trials=question.trials, timing=question.timing, control=question.control, compile_baseline=False, energy=False,
         counters=False,
     )  # fmt: skip
 
@@ -139,6 +146,11 @@ def result_of(record: Record, official: bool) -> Result:
         low=timing.speedup.low if timing else None, high=timing.speedup.high if timing else None, time_s=timing.candidate.time_s if timing else None,
         fit=timing.control.fit if timing else None, reward=plain, reward_bounded=bounded(plain), official=official,
     )  # fmt: skip
+
+
+def rejected(why: BadCandidate, official: bool) -> Result:
+    """The answer to a text that cannot be judged."""
+    return Result(record=None, outcome="rejected", reason=str(why)[:2000], reward=0.0, reward_bounded=0.0, official=official)
 
 
 def bounded(speedup: float) -> float:

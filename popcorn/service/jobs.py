@@ -1,6 +1,7 @@
 """Jobs of the service: one for each different question, however often it is asked and whoever stops listening."""
 
 import asyncio
+import hashlib
 import threading
 import time
 from collections import OrderedDict
@@ -8,8 +9,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from popcorn.agents.place import Place
+from popcorn.errors import BadCandidate
 from popcorn.schema.record import Record
-from popcorn.service.asked import Evaluation, Question, Result, State, Statistics, find_shipped, request_of, result_of, said
+from popcorn.service.asked import Evaluation, Question, Result, State, Statistics, find_shipped, rejected, request_of, result_of, said
 
 KEPT = 100_000
 """Ended jobs that are remembered; older ones are answered from the store when they are asked again."""
@@ -48,8 +50,12 @@ class Jobs:
         self._lock = threading.Lock()
 
     def submit(self, question: Question) -> Job:
-        """Its job, new or known; a job that failed by our fault is tried again. Raises KeyError, PopcornError, Full."""
-        request = request_of(question, find_shipped(question.problem))
+        """Its job, new or known; a job that failed by our fault is tried again, a text that cannot be judged has ended. Raises KeyError, Full."""
+        problem = find_shipped(question.problem)
+        try:
+            request = request_of(question, problem)
+        except BadCandidate as why:
+            return self._reject(question, why)
         identity = request.asked if not question.unofficial else request.asked[:-1] + ("0" if request.asked[-1] != "0" else "1")
         with self._lock:
             self.asked += 1
@@ -68,6 +74,16 @@ class Jobs:
         future = place.engine.submit(request.model_copy(update={"device": place.device}))
         known = future.done() and getattr(place.engine, "remembered", 0) > before
         future.add_done_callback(lambda ended: self._end(job, place, ended, known))
+        return job
+
+    def _reject(self, question: Question, why: BadCandidate) -> Job:
+        identity = hashlib.sha256(repr(question).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        job = Job(identity, question.problem, question.unofficial, result=rejected(why, not question.unofficial))
+        job.ended.set()
+        with self._lock:
+            self.asked += 1
+            self._jobs[identity] = job
+            self._trim()
         return job
 
     def find(self, identity: str) -> Job | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import MissingTool, UnwritableStore
+from popcorn.home import cache_folder
 from popcorn.records.tables import Tables
 from popcorn.site.gather import Gathered, Source, default_sources, gather, open_sources
 from popcorn.site.page import Page, edition
@@ -45,9 +46,7 @@ class Built:
 
 def default_folder() -> Path:
     """`$POPCORN_CACHE_DIR/site`, else in the platform's cache folder."""
-    from platformdirs import user_cache_path
-
-    return Path(os.environ.get("POPCORN_CACHE_DIR") or user_cache_path("popcorn")) / "site"
+    return cache_folder() / "site"
 
 
 def build(

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import BadProblem
+from popcorn.home import cache_folder
 from popcorn.records.appending import write_whole
 from popcorn.suites.facts import Facts
 from popcorn.suites.jitter import restore

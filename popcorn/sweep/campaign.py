@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSweep
+from popcorn.home import cache_folder
 from popcorn.reading import read_toml, what_is_wrong
 from popcorn.records.appending import write_whole
 from popcorn.sweep.matrix import Strict, read_matrix

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from popcorn.devices.host import cache_folder, host_hash
+from popcorn.devices.host import host_hash
 from popcorn.errors import BadSweep
+from popcorn.home import cache_folder
 from popcorn.records.appending import write_whole
 from popcorn.schema.case import Frozen
 from popcorn.sweep.matrix import Matrix

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import BadSweep
+from popcorn.home import cache_folder
 from popcorn.sweep.folder import Spec, SweepFolder, cluster_sweeps, local_sweeps
 from popcorn.sweep.jobs import agent_jobs, fingerprint
 from popcorn.sweep.matrix import Matrix

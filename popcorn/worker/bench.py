@@ -7,9 +7,10 @@ import weakref
 from pathlib import Path
 
 from popcorn.devices.ceilings import Ceilings, load_ceilings, save_ceilings, with_ceilings
-from popcorn.devices.host import cache_folder, separate_cores
+from popcorn.devices.host import separate_cores
 from popcorn.devices.probe import probe
 from popcorn.errors import HarnessFailure
+from popcorn.home import cache_folder
 from popcorn.schema.machine import Machine
 from popcorn.toolchain.cache import BuildCache
 from popcorn.toolchain.triton_cache import private_caches
@@ -162,6 +163,10 @@ class Bench:
             *(child.pid for child in list(self._started) if not child.busy),
         )
 
+    def at_work(self) -> list[Child]:
+        """Children that are being asked something now."""
+        return [child for child in list(self._started) if child.busy]
+
     def stock(self, needed: int | None = None) -> None:
         """On a GPU have processes in waiting, in the background; returns at once. Where as many as are `needed` are there, no more are made:
         whoever times has to wait for the one that is under way."""
@@ -199,9 +204,9 @@ class Bench:
         if child.folder is not None:
             remove_tree(child.folder)
 
-    def learn_compiling(self) -> None:
-        """Every later child knows torch.compile's machinery."""
-        if self.nursery.learn_compiling() and self.spares is not None:
+    def learn(self, *names: str) -> None:
+        """Every later child has imported what `learning` knows by these names."""
+        if names and self.nursery.learn(*names) and self.spares is not None:
             self.spares.renew()
 
     def _device_env(self) -> dict[str, str]:

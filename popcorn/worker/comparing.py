@@ -95,10 +95,10 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
             launch.close()
         judge_held(session, trials, taken)
 
-    watch = Watch(session.bench.machine, own=session.own_processes())
+    watch = Watch(session.bench.machine, *session.processes())
     turns = take_turns(open_round, sides, (sides[0], sides[1]), plan, progress=session.progress)
     lengthen_all(turns.samples.get(CANDIDATE, []), taken)
-    taken.steadiness = watch.check(session.own_processes())
+    taken.steadiness = watch.check(*session.processes())
     if taken.slowed:
         session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")
     return turns, taken, pace

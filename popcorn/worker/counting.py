@@ -14,6 +14,7 @@ from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_e
 from popcorn.measure.launches import LONGEST
 from popcorn.measure.roofline import impossible_below, place
 from popcorn.measure.stats import compared
+from popcorn.measure.steadiness import Steadiness
 from popcorn.schema.measurement import Counters, Energy, Interval, Launches, Measurement, Memory, Roofline, Timing
 from popcorn.units import show_time
 from popcorn.verify.defences.registry import look
@@ -42,10 +43,10 @@ class Pair:
     baseline: dict[str, Any]
 
 
-def count(session: Session, trials: Trials, timing: Timing) -> Measurement:
-    """Everything beside the time, from one more fresh launch of both sides."""
+def count(session: Session, trials: Trials, timing: Timing, steadiness: Steadiness) -> Measurement:
+    """Everything beside the time, from one more fresh launch of both sides. `steadiness` is that of the timing."""
     session.progress("memory, launches, energy")
-    launch = Launch(session, trials, Taken(), Pace(1, 1, 0.0), 20_000, [BASELINE, CANDIDATE], timed=False)
+    launch = Launch(session, trials, Taken(steadiness=steadiness), Pace(1, 1, 0.0), 20_000, [BASELINE, CANDIDATE], timed=False)
     try:
         memory = _memory(_ask_both(session, launch, {"do": "memory"}))
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))
@@ -147,10 +148,13 @@ def _plausible(launches: Launches) -> bool:
 
 
 def at_least(timing: Timing, busy_s: float | None) -> Timing:
-    """A timing whose candidate takes no less than the driver's account says, where there is one that nobody could be accused by."""
+    """A timing whose candidate takes no less than the driver's account says, where there is one that nobody could be accused by. The account is of
+    calls with warm caches: the reference shows what cold ones add."""
     if busy_s is None:
         return timing
-    mine, control, factor = timing.candidate, timing.control, busy_s / timing.candidate.time_s
+    mine, theirs, control = timing.candidate, timing.baseline, timing.control
+    busy_s *= max(1.0, theirs.time_s / (theirs.warm_time_s or theirs.time_s))
+    factor = busy_s / mine.time_s
     longer = {name: getattr(mine, name) * factor for name in ("time_s", "low_s", "high_s", "p10_s", "p90_s", "mean_s")}
     speedup = _divided(timing.speedup, factor)
     compiled = _divided(timing.speedup_compiled, factor) if timing.speedup_compiled else None
@@ -234,7 +238,7 @@ def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, messag
         return calls
     share = busy_share(uuid, start_s, start_s + wall_s)
     facts = (share, wall_s, calls, mine.time_s, kernels_s)
-    if timing.control.fit is not False:
+    if not launch.taken.steadiness.shared:
         session.check("counting", "clock", *facts, find="find_busy")
     elif share is not None and look("clock", *facts, find="find_busy") is not None:
         launch.busy_s = share * wall_s / calls

@@ -10,6 +10,7 @@ from popcorn.errors import HarnessFailure
 from popcorn.suites.problems import Problem, facts
 from popcorn.units import show_count, show_time
 from popcorn.worker.bench import Bench
+from popcorn.worker.learning import learnable
 from popcorn.worker.nursery import ChildDied, DeadlinePassed
 from popcorn.worker.ranks import examine_ranks
 
@@ -74,6 +75,7 @@ def _examine(one: Problem, bench: Bench) -> Fitness:
         talked = answer.reason or f"{answer.world} processes over {answer.backend}, mean error {answer.mean_error:.1e}"
         check = {"rule": "ranks agree with float64 and must talk", "passed": answer.outcome in ("correct", "skipped"), "found": talked}
         return Fitness(one, [check], time.monotonic() - started, answer.reference_s)
+    bench.learn(*learnable(one.source))
     shared = bench.new_folder("shared")
     for name in ("in", "out"):
         (shared / name).mkdir(mode=0o700)

@@ -50,7 +50,8 @@ def open_oracle(session: Session) -> None:
             session.between.part(lambda other=other: session.bench.end_trusted(other))  # type: ignore[misc]
     session.oracle, _ = session.start_trusted("oracle")
     if session.bench.cuda and session.bench.bubble_s is None:
-        session.bench.bubble_s = float(session.ask(session.oracle, {"do": "bubble"})["bubble_s"])
+        asked = {"do": "bubble", "cache_bytes": session.bench.cache_bytes}
+        session.bench.bubble_s = float(session.ask(session.oracle, asked)["bubble_s"])
     oracle_folder = {"problem": session.request.problem.model_dump(), "size": session.size}
     session.opened = session.ask(
         session.oracle, {"do": "open", **oracle_folder, "precision": session.request.precision, "gradient": session.gradient}

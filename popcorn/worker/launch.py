@@ -30,7 +30,7 @@ from popcorn.worker.taken import (
 )  # fmt: skip
 
 WARM_S = {"cpu": 0.02, "cuda": 0.2}
-LOOK_S, _HOST_LOOK_S = 0.03, 0.005
+LOOK_S, _HOST_LOOK_S = 0.015, 0.005
 _WARM_LOOKS = 8
 _MUCH = 0.2
 """Share of a GPU's memory from which on a launch waits for the last one's to be given back before it takes its own."""

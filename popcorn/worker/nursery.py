@@ -153,7 +153,7 @@ class Nursery:
         self._counter = 0
         self._ready = False
         self._gone = False
-        self._compiles = False
+        self._learned: set[str] = set()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         self._process = subprocess.Popen(
@@ -191,16 +191,16 @@ class Nursery:
         how = "still runs, deaf" if status is None else f"signal {-status}" if status < 0 else f"exit code {status}"
         return f"the zygote is gone ({how}): {self._errors.text().strip()[-1000:] or 'it said nothing'}"
 
-    def learn_compiling(self) -> bool:
-        """Let the zygote import torch.compile's machinery, so that every later fork has it. Returns at once; forks wait for it. False where it knows."""
+    def learn(self, *names: str) -> bool:
+        """Let the zygote import what `learning` knows by these names, so that every later fork has it. Returns at once; forks wait for it. False where it knows all."""
         self.wait_ready()
         with self._lock:
-            if self._compiles:
-                return False
-            self._compiles = True
+            new = [name for name in names if name not in self._learned]
+            self._learned.update(new)
             with contextlib.suppress(OSError):  # one that is gone is noticed where it is asked for a child
-                self._control.sendall(b"learn".ljust(64))
-            return True
+                for name in new:
+                    self._control.sendall(f"learn {name}".ljust(64).encode())
+            return bool(new)
 
     def fork(self, timeout_s: float = 60.0) -> Child:
         """A fresh child, ready to be told its role."""

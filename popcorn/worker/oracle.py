@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from popcorn.errors import PopcornError
-from popcorn.measure.timing import event_bubble_s
+from popcorn.measure.timing import CudaTimer, event_bubble_s
 from popcorn.suites.modules import reason_of
 from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
@@ -307,8 +307,8 @@ class Oracle(Maker):
         return {"bytes": self.inbox.used}
 
     def do_bubble(self, message: dict) -> dict:
-        """What events add to a kernel on this GPU."""
-        return {"bubble_s": event_bubble_s()}
+        """What the timer adds to a kernel on this GPU."""
+        return {"bubble_s": event_bubble_s(CudaTimer(message["cache_bytes"]))}
 
     def do_ceilings(self, message: dict) -> dict:
         """Bandwidth and flop rates measured on this device, a CPU's with all of its cores."""

@@ -12,8 +12,8 @@ MAX_PER_WINDOW = 128
 _LONGEST_BLOCK_S = 2.0
 HOPELESS = 4.0
 """A candidate that takes so many times as long as the reference, with warm caches."""
-LONG_S = 1e-4
-"""A GPU's event says a call of this length within a hundredth: half as many say as much."""
+CUDA_WINDOWS = 5
+"""Calls of a block on a GPU. Launches of one kernel differ by more than what twice as many would settle within one."""
 
 
 def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict[str, float]) -> Pace:
@@ -21,7 +21,7 @@ def pace_of(session: Session, trials: Trials, cold: dict[str, float], warm: dict
     cuda = session.bench.cuda
     slow, fast = max(cold.values()), min(cold.values())
     per_window = 1 if cuda else max(1, min(MAX_PER_WINDOW, math.ceil(WINDOW_S / max(fast, 1e-7))))
-    windows = (5 if fast > LONG_S else 10) if cuda else 2 if fast > 2 * WINDOW_S else 3
+    windows = CUDA_WINDOWS if cuda else 2 if fast > 2 * WINDOW_S else 3
     each = trials.last["input_bytes"] + 2 * trials.last["output_bytes"]
     room = MEMORY["cuda" if cuda else "cpu"]
     while windows > 1 and windows * per_window * each > room:

@@ -35,7 +35,7 @@ def judge_ranks(session: Session) -> tuple[Verdict, Measurement]:
     setting = Setting(request.problem, world, cuda, 3 * request.timeout_s)
     folder = session.new_folder("ranks")
     rounds = ROUNDS if request.budget_s >= 1 else 2
-    watch = Watch(session.bench.machine, own=session.own_processes())
+    watch = Watch(session.bench.machine, *session.processes())
     found = compare_ranks(setting, request.source, session.secret, rounds, request.timing, request.control, session.progress, folder)
     steadiness = watch.check()
     verdict = _verdict(found, request.timing)

@@ -23,6 +23,7 @@ from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
 from popcorn.worker.between import Between
 from popcorn.worker.gate import refused, refused_build
+from popcorn.worker.learning import COMPILING, learnable
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
 from popcorn.worker.profiled import Profile
 from popcorn.worker.ranks import world_of
@@ -87,6 +88,7 @@ class Session:
     def build(self) -> Build:
         """The build lane's work: compile a native text, or import a Python one in a fresh child so that its own builds happen now."""
         request = self.request
+        self.bench.learn(*learnable(request.problem.source))
         if request.implementation is not None:
             self.built = BuildResult(language=request.language, kind="python")
             self.candidate = self.start_candidate(stage="build")
@@ -151,7 +153,7 @@ class Session:
         """A fresh child with an implementation of the library. It may build; what it does wrong is its own all the same."""
         request = self.request
         if request.implementation == INDUCTOR:
-            self.bench.learn_compiling()
+            self.bench.learn(COMPILING)
         child = self._register(self.bench.start("implementation", self.new_folder("implementation"), self.shared, self.candidate_hash))
         message = {
             "do": "import", "problem": request.problem.model_dump(), "size": self.size,
@@ -165,7 +167,7 @@ class Session:
     def start_reference(self, compile: bool = False, fresh: bool = False) -> Child:
         """A child with the reference loaded, which this evaluation has not met: kept from the last evaluation of this problem, or `fresh`."""
         if compile:
-            self.bench.learn_compiling()
+            self.bench.learn(COMPILING)
         child, is_new = self.start_trusted("reference", may_be_kept=not compile, fresh=fresh)
         if is_new:
             self.ask(child, {"do": "import", "problem": self.request.problem.model_dump(), "size": self.size, "compile": compile})
@@ -290,10 +292,16 @@ class Session:
             "layout": layout or self.request.layout,
         }
 
-    def own_processes(self) -> tuple[int, ...]:
-        """Process ids of this evaluation, nobody on the way out or in: what they do on the device disturbs nobody else's measuring."""
+    def processes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Process ids of this evaluation and of those that wait, nobody on the way out or in: what they do on the device disturbs nobody else's measuring; and
+        of other evaluations of this bench that are at work now: a build lane's imports, which have a context."""
         self.settle()
-        return (*(child.pid for child in self._children), *self.bench.waiting())
+        beside = self._at_work()  # twice, as one may have come to rest meanwhile
+        own = (*(child.pid for child in self._children), *self.bench.waiting())
+        return own, (*beside, *self._at_work())
+
+    def _at_work(self) -> list[int]:
+        return [child.pid for child in self.bench.at_work() if child not in self._children]
 
     def settle(self) -> None:
         """From here on nobody comes or goes."""

@@ -110,9 +110,10 @@ class Side:
         self._flags.update(declared)
         self.subject = None
         inbox = self._attach(message["inbox"], writable=False)
-        if self.role != "candidate":  # whose config objects have methods, too
-            init_args = model_arguments(self.loaded, message["dims"], message["init_seed"])
-            args = (init_args, message["init_seed"], message["precision"], self.device, message["gradient"])
+        if self.role != "candidate":
+            # a reference's config objects have methods, too; an implementation has nothing to construct
+            made = model_arguments(self.loaded, message["dims"], message["init_seed"]) if self.role == "reference" else []
+            args = (made, message["init_seed"], message["precision"], self.device, message["gradient"])
             self.subject = load_reference(self.model_class, *args)
             return {}
         init_args, state = unpack(message["init_args"], inbox), unpack(message["state"], inbox)
@@ -284,7 +285,7 @@ class Side:
         return asdict(times)
 
     def do_timer(self, message: dict) -> dict:
-        """A GPU's timer, and what its events add: the same for all sides, so that no comparison is of two guesses."""
+        """A GPU's timer, and what it adds to a kernel: the same for all sides, so that no comparison is of two guesses."""
         self._need_timer().bubble_s = message["bubble_s"]
         return {}
 

@@ -15,7 +15,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from popcorn.worker import sandbox
+from popcorn.worker import learning, sandbox
 from popcorn.worker.wire import Channel, Closed
 
 ORPHANS_S = 0.05
@@ -91,16 +91,6 @@ def _learn_triton(cuda: bool) -> None:
             importlib.import_module("triton.runtime.cache").triton_key()  # kept by Triton
 
 
-def _learn_compiling() -> None:
-    """What torch.compile imports and finds out on its first use, three seconds of it, once for all later children."""
-    with contextlib.suppress(Exception):  # where it cannot work at all, the child that needs it says so
-        importlib.import_module("torch._inductor.async_compile")
-        importlib.import_module("torch._inductor.compile_fx")
-        importlib.import_module("torch._inductor.cpu_vec_isa").pick_vec_isa()
-    gc.collect()
-    gc.freeze()
-
-
 def _serve(control: socket.socket, jobs: set[int], wake: tuple[int, int]) -> bool:
     """One request: a byte that names it, with descriptors for a fork. False when the parent is gone."""
     try:
@@ -114,7 +104,7 @@ def _serve(control: socket.socket, jobs: set[int], wake: tuple[int, int]) -> boo
         if int(argument) in jobs:
             _kill_tree(int(argument))
     elif verb == "learn":
-        _learn_compiling()
+        learning.learn(argument)
     elif verb == "fork":
         pid = os.fork()
         if pid == 0:

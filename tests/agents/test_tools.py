@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import textwrap
 
 import pytest
 from hypothesis import given
@@ -212,6 +213,37 @@ C = "int popcorn_forward(void) { return 0; }\n"
 )
 def test_the_kernel_is_found_in_a_text(text, found):
     assert find_kernel(text, "c") == found
+
+
+TORCH = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+HOLDS_A_FENCE = 'NOTE = """\n```cuda\n__global__ void k() {}\n```\n"""\n' + TORCH
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"so:\n```python\n{TORCH}```\nbye\n".replace("\n", "\r\n"), TORCH),
+        (f"<think>\n```python\n{TORCH.replace('1', '2')}```\n</think>\n{TORCH}", TORCH),
+        (f"<thinking>a try\n```python\n{TORCH}```\nit is right</thinking>", TORCH),
+        (f"Here it is: ```python\n{TORCH.strip()}```\nbye", TORCH),
+        (f"```python\n{TORCH}`````\nbye", TORCH),
+        ("1. this:\n\n" + textwrap.indent(f"```python\n{TORCH}```\n", "    "), TORCH),
+        (f"```python\n{HOLDS_A_FENCE}```\nbye\n```\n$ python run.py\n```\n", HOLDS_A_FENCE),
+        (f"```python\n{TORCH}```\nfor comparison:\n```python\nclass Model:\n    pass\n```\n", TORCH),
+    ],
+    ids=[
+        "line ends of Windows",
+        "after its thoughts",
+        "among its thoughts",
+        "within a line",
+        "a longer fence",
+        "indented",
+        "fences within",
+        "then another",
+    ],
+)
+def test_a_python_kernel_is_found_as_models_write_them(text, found):
+    assert find_kernel(text, "torch") == found
 
 
 @given(st.text(max_size=3000))

@@ -5,12 +5,14 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from popcorn.devices.probe import probe
+from popcorn.measure import steadiness
 from popcorn.measure.fake import FakeClock, FakeDevice
-from popcorn.measure.steadiness import WAITS, Snapshot, compare, look, waits, watch
+from popcorn.measure.steadiness import WAITS, Snapshot, Watch, compare, look, waits, watch
 
 QUIET = Snapshot(
     0.0, throttles=frozenset(), sm_clock_hz=1.98e9, gpu_processes=frozenset({7}), load=1, cores=2, throttled_s=5.0, steal_s=3.0
@@ -133,6 +135,27 @@ def test_cgroups_of_both_versions_are_read(tmp_path):
     (tmp_path / "sys/fs/cgroup/cpu/cpu.stat").write_text("nr_throttled 1\nthrottled_time 250000000\n")
     (tmp_path / "proc/self/cgroup").write_text("2:cpu:/\n")
     assert look(probe("cpu"), tmp_path).throttled_s == 0.25
+
+
+def test_another_evaluations_import_disturbs_only_where_it_works_on_the_gpu(monkeypatch):
+    """By the driver's account, which a stand-in keeps: process 8 did something."""
+
+    class Driver:
+        NVMLError = RuntimeError
+
+        def nvmlDeviceGetHandleByUUID(self, uuid):
+            return uuid
+
+        def nvmlDeviceGetProcessUtilization(self, handle, since_us):
+            assert since_us > 1e15, "microseconds of the epoch"
+            return [SimpleNamespace(pid=8, smUtil=40), SimpleNamespace(pid=9, smUtil=1)]
+
+    monkeypatch.setattr(steadiness, "open_nvml", lambda: SimpleNamespace(library=Driver()))
+    monkeypatch.setattr(steadiness, "look", lambda machine: replace(QUIET, gpu_processes=frozenset({7, 8, 9})))
+    machine = SimpleNamespace(device_uuid="GPU-1")
+    assert Watch(machine, {7, 8}, {9}).check({7, 8}, {9}).fit is True
+    worked = Watch(machine, {7}, {8, 9}).check({7}, {8, 9})
+    assert worked.fit is False and worked.reasons == ("1 process(es) of other evaluations worked on the GPU",)
 
 
 @pytest.mark.gpu

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from popcorn.errors import PopcornError
-from popcorn.ops import add_rms_norm, cross_entropy, rms_norm
+from popcorn.ops import add_rms_norm, cross_entropy, registry, rms_norm
 from popcorn.ops.calls import Call, Rejected
-from popcorn.ops.implementation import Implementation, hash_text
+from popcorn.ops.implementation import Implementation, hash_text, load
 from popcorn.ops.packages import PACKAGES, missing
 from popcorn.ops.registry import FirstAccepting, UnknownOp, find_op, list_ops
 from popcorn.ops.signature import Mismatch
@@ -125,3 +125,17 @@ def test_hashes_depend_on_text_and_not_on_line_ends():
 def test_an_array_of_numpy_is_refused_by_name():
     with pytest.raises(Mismatch, match=r"x is a numpy\.ndarray; expected a torch\.Tensor"):
         rms_norm(torch.randn(4, 8).numpy(), torch.randn(8))
+
+
+def test_one_implementation_is_loaded_without_the_others(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(registry, "load", lambda op, path, ours=True: (loaded.append(path.stem), load(op, path, ours))[1])
+    rms_norm.reload()
+    assert rms_norm.load_only("popcorn").run is not None and loaded == ["impl_popcorn"]
+    assert rms_norm.load_only("popcorn").hash == rms_norm.implementations["popcorn"].hash and len(loaded) > 2
+    rms_norm.reload()
+    loaded.clear()
+    assert rms_norm.load_only("inductor").language == "torch" and not loaded, "it needs no file"
+    assert rms_norm.load_only("torch").run is rms_norm.reference
+    with pytest.raises(KeyError):
+        rms_norm.load_only("no_such")

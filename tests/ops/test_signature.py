@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popcorn.ops.signature import Mismatch, Signature
+from popcorn.ops.signature import BadOp, Mismatch, Signature
 
 NORM = Signature.read({"x": "... D", "weight": "D", "eps": 1e-6}, "... D")
 
@@ -47,7 +47,7 @@ def test_least_bytes_count_every_tensor_once_and_an_index_as_eight():
 
 
 def test_a_text_that_is_no_list_of_sizes_is_refused():
-    with pytest.raises(ValueError, match="is no list of sizes"):
+    with pytest.raises(BadOp, match="is no list of sizes"):
         Signature.read({"x": "D ..."}, "D")
 
 

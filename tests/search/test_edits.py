@@ -44,3 +44,11 @@ def test_edits_are_made_all_or_none():
 def test_any_answer_can_be_read(text):
     find_edits(text)
     split(text)
+
+
+def test_edits_with_line_ends_of_windows_are_made_and_drafts_among_thoughts_are_not():
+    draft, said = ("<<<<<<< SEARCH\nb\n=======\n" + new + "\n>>>>>>> REPLACE\n" for new in ("draft", "c"))
+    answer = f"<think>\n{draft}</think>\nso:\n{said}".replace("\n", "\r\n")
+    assert find_edits(answer) == [("b\n", "c\n")]
+    assert apply_edits("a\r\nb\r\n", find_edits(answer)) == "a\nc\n"
+    assert find_edits(f"<think>\n{draft}</think> that is it") == [("b\n", "draft\n")]

@@ -2,25 +2,29 @@
 
 import asyncio
 import json
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 import uvicorn
 
 from popcorn.agents.place import Place
-from popcorn.client import CARRIED, Client, RemoteEngine
+from popcorn.client import CARRIED, MAX_BATCH, MAX_SOURCE, Client, NotAnswered, RemoteEngine
 from popcorn.errors import BadService
 from popcorn.records.store import Store
+from popcorn.service import asked
 from popcorn.service.asked import Question, bounded, find_shipped, request_of
 from popcorn.service.jobs import Jobs
 from popcorn.service.serving import build, line
 from popcorn.worker.remembering import RememberingEngine
 from tests.sweep.pretend import PretendEngine
 
+DOCS = Path(__file__).parents[2] / "docs" / "rewards.md"
 TOKEN = "a-token-for-tests"
 HEAD = {"Authorization": f"Bearer {TOKEN}"}
 KERNEL = '#include "popcorn_kernel.h"\nint popcorn_forward(void) { return 0; }\n'
@@ -86,7 +90,12 @@ def test_bad_requests_have_a_status_and_a_sentence_and_harm_nobody(served):
 
     assert ask(problem="original/L9/999").status_code == 404
     assert ask(problem="../../etc/passwd").status_code == 422
-    assert ask(source="").status_code == 422
+    for half in ('"source": "\\ud800"', '"source": "x", "\\ud800": 1'):
+        text = f'{{"problem": "original/L1/36", "language": "c", {half}}}'
+        assert httpx.post(f"{served.url}/v1/evaluations", headers=HEAD, content=text.encode()).status_code == 422
+    for wrong in ({"nonsense": "x" * 9999}, {"trials": 1}):
+        refused = ask(**wrong)
+        assert refused.status_code == 422 and next(iter(wrong)) in refused.json()["detail"] and len(refused.text) < 600
     assert ask(nonsense=1).status_code == 422
     assert httpx.post(f"{served.url}/v1/evaluations", headers=HEAD, content=b"{").status_code == 422
     for head in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
@@ -178,6 +187,63 @@ def test_batches_keep_their_order(served):
     assert httpx.post(f"{served.url}/v1/batches", headers=HEAD, json={"questions": questions * 20}).status_code == 422
 
 
+def test_a_batch_of_any_size_gets_an_answer_for_each_whatever_its_texts_are(served):
+    torch = "import torch\nclass ModelNew(torch.nn.Module):\n    pass\n"
+    odd = ["", "x" * 300_000, "x" * 3_000_000, "hello", "half a character: \ud800", torch]
+    questions = [ASK | {"source": text, "language": "triton"} for text in odd] + [
+        ASK | {"source": f"{KERNEL}/* {n % 5} of many */"} for n in range(140)
+    ]
+    rewards = Client(served.url, TOKEN).evaluate_all(questions)
+    assert [one.outcome for one in rewards] == ["rejected"] * 4 + ["correct", "rejected"] + ["correct"] * 140, [
+        one.reason for one in rewards[:6]
+    ]
+    assert all(one == 0 and one.record is None and one.reason for one in rewards[:4])
+    assert len({one.record for one in rewards[6:]}) == 5
+    assert Client(served.url, TOKEN).evaluate("original/L1/36", torch).outcome == "correct", "a Python text tells its language"
+
+
+def test_a_restart_in_the_midst_is_asked_again_and_what_does_not_end_is_nobodys_fault(tmp_path):
+    class Forgetful(Client):
+        def _ask(self, method, path, nothing=(), **what):
+            answer = super()._ask(method, path, nothing, **what)
+            if path == "/v1/batches":
+                slow.jobs._jobs.clear()  # as a restart does
+            return answer
+
+    with Served(tmp_path, seconds=1.0) as slow:
+        (reward,) = Forgetful(slow.url, TOKEN).evaluate_all([ASK])
+        assert reward is not None and reward.outcome == "correct"
+        other = ASK | {"source": KERNEL + "/* another */"}
+        assert Client(slow.url, TOKEN).evaluate_all([other], timeout_s=0) == [None]
+        with pytest.raises(NotAnswered, match="did not end in time"):
+            Client(slow.url, TOKEN).evaluate(**(ASK | {"source": KERNEL + "/* a third */"}), timeout_s=0)
+
+
+def test_the_training_loop_of_the_documents_runs_as_it_stands(served):
+    found = re.search(r"<!-- example: a training loop -->\n```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    loop: dict = {}
+    exec(found[1], loop)
+
+    class Policy:
+        seen: list = []
+
+        def sample(self, prompt, count):
+            assert "class Model(nn.Module)" in prompt
+            return [
+                "import torch\nimport triton\n\n\n@triton.jit\ndef k(x):\n    pass\n" + f"# {n % 4}\n" if n % 2 else "import torch\n"
+                for n in range(count)
+            ]
+
+        def update(self, prompt, judged):
+            self.seen.append(judged)
+
+    policy = Policy()
+    loop["train"](policy, served.url, TOKEN, 2)
+    assert [len(judged) for judged in policy.seen] == [16, 16]
+    assert {round(advantage, 3) for _, advantage in policy.seen[0]} == {1.0, -1.0}
+
+
 def test_outside_submissions_are_judged_apart_and_said_to_be_unofficial(served):
     reward = Client(served.url, TOKEN).evaluate(**ASK, unofficial=True)
     assert reward.official is False
@@ -204,6 +270,10 @@ def test_a_client_without_a_service_says_so_in_one_sentence(monkeypatch):
     monkeypatch.delenv("POPCORN_SERVICE_TOKEN", raising=False)
     with pytest.raises(BadService, match="token"):
         Client("http://127.0.0.1:9")
+
+
+def test_the_client_keeps_the_services_own_limits():
+    assert (asked.MAX_SOURCE, asked.MAX_BATCH) == (MAX_SOURCE, MAX_BATCH)
 
 
 def test_too_much_that_waits_is_refused(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from popcorn.cli.main import app
+from popcorn.cli.sweep_results import as_latex
 from popcorn.records.store import Store
 from popcorn.sweep.done import Done
 from popcorn.sweep.matrix import make_matrix
@@ -76,3 +77,8 @@ def test_sweeps_are_listed_and_one_that_cannot_be_read_says_why(cache):
     assert (rows["small"]["state"], rows["small"]["jobs"], rows["broken"]["state"]) == ("stopped", 2, "unreadable")
     shown = "".join(CliRunner().invoke(app, ["sweep", "list"]).stdout.split())
     assert "0of2" in shown and "cannotberead" in shown
+
+
+def test_a_models_name_is_no_command_of_latex():
+    table = as_latex([{"model": r"\input{/etc/passwd}~^_<&", "planned": 1}])
+    assert r"\textbackslash{}input\{/etc/passwd\}\textasciitilde{}\textasciicircum{}\_\textless{}\& & 1 \\" in table

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popcorn.measure.steadiness import Steadiness
 from popcorn.schema.measurement import Counters, Kernel, KernelCounters, Launches
+from popcorn.worker import counting
 from popcorn.worker.counting import Pair, _counters, _launches, _memory, at_least
+from popcorn.worker.refused import Refused
+from popcorn.worker.session import Session
+from popcorn.worker.taken import Taken
 from tests.made_records import make_timing
 
 GOOD = {"peak_bytes": 300, "output_bytes": 100, "workspace_bytes": 200, "saved_bytes": None, "reason": None}
@@ -86,10 +91,45 @@ def test_counters_of_the_first_kernels_alone_say_of_how_many(in_call, of):
 
 
 def test_what_the_driver_counts_beside_others_accuses_nobody_and_counts_all_the_same():
-    timing = make_timing()
-    assert at_least(timing, None) is timing
+    made = make_timing()
+    assert at_least(made, None) is made
+    timing = made.model_copy(update={"baseline": made.baseline.model_copy(update={"warm_time_s": made.baseline.time_s})})
     slow = at_least(timing, 4 * timing.candidate.time_s)
     assert slow.candidate.time_s == pytest.approx(4 * timing.candidate.time_s)
     assert slow.speedup.value == pytest.approx(timing.speedup.value / 4) and slow.speedup.low < slow.speedup.value < slow.speedup.high
     assert slow.speedup_compiled.value == pytest.approx(timing.speedup_compiled.value / 4) and slow.comparison == "slower"
     assert slow.control.fit is False and "the driver counts" in slow.control.reason
+    cold = made.model_copy(update={"baseline": made.baseline.model_copy(update={"warm_time_s": made.baseline.time_s / 1.2})})
+    assert at_least(cold, 4 * made.candidate.time_s).speedup.value == pytest.approx(slow.speedup.value / 1.2), (
+        "a burst is warm, a claim is cold"
+    )
+
+
+@pytest.mark.parametrize(("shared", "busy_s"), [(False, None), (True, 9e-4)])
+def test_a_host_that_hides_device_time_is_accused_unless_somebody_else_computed_there(monkeypatch, shared, busy_s):
+    """The driver says: busy for nine tenths of a burst of 1,000 calls a second. 9.6 µs a call were claimed, behind a host that takes a millisecond."""
+    timing = make_timing()
+    hidden = timing.model_copy(
+        update={
+            "candidate": timing.candidate.model_copy(update={"host_time_s": 1e-3}),
+            "control": timing.control.model_copy(update={"fit": False}),
+        }
+    )
+    session = SimpleNamespace(
+        bench=SimpleNamespace(cuda=True, machine=SimpleNamespace(device_uuid="GPU-1")), request=SimpleNamespace(timeout_s=1.0), passed={},
+        ask_candidate=lambda *_: {"calls": 1000},
+    )  # fmt: skip
+    session.check = lambda *facts, **named: Session.check(session, *facts, **named)
+    clock = iter([0.0, 1.0])
+    monkeypatch.setattr(counting, "time", SimpleNamespace(monotonic=lambda: next(clock), time=lambda: 0.0))
+    monkeypatch.setattr(counting, "busy_share", lambda *_: 0.9)
+    launch = SimpleNamespace(
+        children={"candidate": None}, taken=Taken(steadiness=Steadiness(False, ("3 threads want 2 cores",), shared)), busy_s=None
+    )
+    message = {"do": "burst", "seconds": 1.0, "chunk": 20}
+    if shared:
+        assert counting._burst_of_candidate(session, launch, hidden, message, None) == 1000  # type: ignore[arg-type]
+    else:
+        with pytest.raises(Refused, match="the device was busy for"):
+            counting._burst_of_candidate(session, launch, hidden, message, None)  # type: ignore[arg-type]
+    assert launch.busy_s == (None if busy_s is None else pytest.approx(busy_s))

@@ -62,3 +62,16 @@ def test_two_cases_of_an_op_share_no_process(bench):
         with Session(bench, request, request.problem.hash, "", lambda _: None) as session:
             keys.append(session.same)
     assert asked[0].problem.hash == asked[1].problem.hash and keys[0] != keys[1] and keys[0] == keys[2]
+
+
+def test_what_another_evaluation_asks_meanwhile_stands_beside_this_one(bench):
+    request = request_for(
+        find_op("rms_norm"), "torch", case_of(find_op("rms_norm"), ["R=8", "D=64"], "float32", "contiguous"), Settings(device="cpu")
+    )
+    sessions = [Session(bench, request, request.problem.hash, "", lambda _: None) for _ in range(2)]
+    with sessions[0] as mine, sessions[1] as other:
+        own, importing = mine.start_reference(), other.start_reference()
+        assert set(mine.processes()[0]) >= {own.pid, importing.pid} and mine.processes()[1] == ()
+        importing.busy = True
+        assert importing.pid not in mine.processes()[0] and set(mine.processes()[1]) == {importing.pid}
+        importing.busy = False

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from popcorn.devices.host import cache_folder
 from popcorn.errors import BadProblem, UnknownProblem
+from popcorn.home import cache_folder
 from popcorn.schema.case import Frozen
 
 RESERVED = {"popcorn", "original", "L1", "L2", "L3", "L4"}

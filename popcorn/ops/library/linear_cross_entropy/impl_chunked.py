@@ -42,7 +42,9 @@ class _Chunked(torch.autograd.Function):
             kept = wanted != LEFT_OUT
             slope = torch.softmax(logits, -1)
             slope.scatter_add_(1, wanted.where(kept, 0).unsqueeze(1), torch.full_like(slope[:, :1], -1.0))
-            slope.mul_((kept.to(wide) / counted).unsqueeze(1))
+            slope.mul_(
+                (kept.to(wide) / counted.clamp_min(1)).unsqueeze(1)
+            )  # with no row at all the loss is NaN, as torch's, and nothing moves
             if grad_x is not None:
                 grad_x[start : start + step] = slope.to(x.dtype) @ weight
             if grad_weight is not None:

@@ -1,0 +1,52 @@
+"""What the zygote imports once, so that no later child does. Runs in the zygote; what is asked for is decided in the parent.
+
+An evaluation has a dozen processes, each fresh: a package whose import takes five seconds would take a minute of it. Only packages that are known to
+start no thread and to touch no GPU at their import are learned: a fork would be none after that. torch is there already.
+"""
+
+import ast
+import contextlib
+import gc
+import importlib
+
+COMPILING = "torch.compile"
+PACKAGES = ("transformers",)
+LONGEST = 56
+"""Characters of what can be asked for."""
+
+
+def learnable(source: str) -> list[str]:
+    """What a problem's text imports from these packages, as `package` and `package.Name`. A text that is no Python names nothing."""
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    found: dict[str, None] = {}
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            found |= dict.fromkeys(alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+            found |= dict.fromkeys([statement.module, *(f"{statement.module}.{alias.name}" for alias in statement.names)])
+    return [name for name in found if name.partition(".")[0] in PACKAGES and len(name) <= LONGEST]
+
+
+def learn(what: str) -> None:
+    """Import it, a name of a package too: some load what is behind a name when it is asked for."""
+    with contextlib.suppress(Exception):  # where it cannot be had, the child that needs it says so
+        if what == COMPILING:
+            _learn_compiling()
+        elif what in PACKAGES:
+            importlib.import_module(what)
+        elif what.partition(".")[0] in PACKAGES:
+            module, _, name = what.rpartition(".")
+            getattr(importlib.import_module(module), name)
+    # frozen objects stay on shared pages: no garbage collection in a child touches (and so copies) them
+    gc.collect()
+    gc.freeze()
+
+
+def _learn_compiling() -> None:
+    """What torch.compile imports and finds out on its first use, three seconds of it."""
+    importlib.import_module("torch._inductor.async_compile")
+    importlib.import_module("torch._inductor.compile_fx")
+    importlib.import_module("torch._inductor.cpu_vec_isa").pick_vec_isa()
