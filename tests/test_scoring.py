@@ -91,6 +91,11 @@ def test_a_standing_tells_pass_at_its_fewest_repeats_and_nothing_with_one():
     assert (once.repeats, once.pass_at_repeats) == (1, None)
 
 
+def test_a_kernel_is_faster_than_a_baseline_by_its_whole_interval():
+    told = [attempt(str(index), speedup=1.001, speedup_low=low) for index, low in enumerate((0.998, 1.0004, None))]
+    assert fast_p(told, 3) == pytest.approx(2 / 3), "where the interval is not known the figure has to do"
+
+
 def test_no_rate_grows_because_something_failed_to_run():
     some = [attempt(f"popcorn/L1/{i}", mode) for i, mode in enumerate(("correct", "wrong", "cheat", "timeout", "infrastructure"))]
     counts = failure_modes(some, planned=7)

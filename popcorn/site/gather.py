@@ -183,7 +183,7 @@ def attempt_of(one: RunRow, repeat: int = 0) -> Attempt:
     return Attempt(
         model=run.model, tier=run.tier, variant=variant, level=level, problem=run.problem, mode=one.mode or "missing", repeat=repeat, run=run.id,
         # a figure whose controls failed ranks nowhere; counters and the model are never mixed in one rank
-        speedup=row.get("speedup") if fit else None, sol=row.get("roofline_sol_model") if fit else None,
+        speedup=row.get("speedup") if fit else None, speedup_low=row.get("speedup_low") if fit else None, sol=row.get("roofline_sol_model") if fit else None,
         energy_ratio=row.get("energy_ratio") if good else None, tokens=run.tokens.total, cost_usd=run.cost_usd,
         gpu_s=device_s if one.tool_s is None else one.tool_s,
     )  # fmt: skip

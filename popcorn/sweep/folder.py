@@ -67,9 +67,12 @@ class SweepFolder:
         write_whole(self.path / "spec.json", spec.model_dump_json(indent=1))
 
     def spec(self) -> Spec:
-        """What was submitted. Raises BadSweep."""
+        """What was submitted; of a cache that was copied from another place, with that one as the cache. Raises BadSweep."""
         try:
-            return Spec.model_validate_json((self.path / "spec.json").read_text(encoding="utf-8"))
+            spec = Spec.model_validate_json((self.path / "spec.json").read_text(encoding="utf-8"))
+            home = self.path.resolve().parents[1]
+            moved = not Path(spec.cache).is_dir() and (home / "jobs").is_dir()
+            return spec.model_copy(update={"cache": str(home)}) if moved else spec
         except (OSError, ValueError) as error:
             said = getattr(error, "strerror", None) or "its spec.json cannot be read"
             raise BadSweep(f"{self.path} is no sweep ({said}); give a folder that `popcorn sweep submit` made.") from None

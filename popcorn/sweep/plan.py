@@ -52,10 +52,18 @@ class Plan:
     missing: list[Job]
     cells: list[Cell]
     known: Known = field(repr=False)
-    outdated: int = 0
-    """Missing jobs that this sweep has an answer for, to another question: Popcorn, its prompts, the problem's text or settings changed since."""
-    outdated_by: tuple[str, ...] = ()
-    """Popcorn's other versions among those that answered them."""
+    before: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    """Missing job → the line of this sweep's answer to another form of it: Popcorn, its prompts, the problem's text or settings changed since."""
+
+    @property
+    def outdated(self) -> int:
+        """Missing jobs that this sweep has an answer for, to another question."""
+        return len(self.before)
+
+    @property
+    def outdated_by(self) -> tuple[str, ...]:
+        """Popcorn's other versions among those that answered them."""
+        return tuple(sorted({str(line["harness"]) for line in self.before.values() if line.get("harness", __version__) != __version__}))
 
     @property
     def done(self) -> int:
@@ -107,20 +115,19 @@ def make_plan(matrix: Matrix, done: Done, jobs: list[Job] | None = None) -> Plan
             missing.append(job)
     own = {job.id for job in found}
     _estimate(matrix, list(cells.values()), known.done.values(), own)
-    outdated = _outdated(matrix, missing, [line for job, line in known.done.items() if job not in own])
-    versions = {str(line["harness"]) for line in outdated if line.get("harness", __version__) != __version__}
-    return Plan(matrix, found, missing, list(cells.values()), known, len(outdated), tuple(sorted(versions)))
+    before = _before(matrix, missing, [line for job, line in known.done.items() if job not in own])
+    return Plan(matrix, found, missing, list(cells.values()), known, before)
 
 
-def _outdated(matrix: Matrix, missing: list[Job], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _before(matrix: Matrix, missing: list[Job], others: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Of each missing job that this sweep asked in another form the line of the last answer."""
     before = {
         (line.get("problem"), line.get("model"), line.get("tier"), line.get("repeat")): line
         for line in others
         if line.get("sweep") == matrix.name
     }
-    keys = ((job.problem, job.model, job.tier, job.repeat) for job in missing) if before else ()
-    return [before[key] for key in keys if key in before]
+    keys = {job.id: (job.problem, job.model, job.tier, job.repeat) for job in missing} if before else {}
+    return {job: before[key] for job, key in keys.items() if key in before}
 
 
 def given_up(matrix: Matrix, known: Known, job: str) -> bool:

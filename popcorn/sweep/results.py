@@ -18,20 +18,22 @@ from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.jobs import problems_of
 from popcorn.sweep.plan import Plan, make_plan
 
-_RECORDS = "SELECT id, outcome, judgement, speedup, control_fit, energy_ratio, roofline_sol_model FROM records"
+_RECORDS = "SELECT id, outcome, judgement, speedup, speedup_low, control_fit, energy_ratio, roofline_sol_model FROM records"
 Row = dict[str, str | int | float | None]
 
 
-def results(folder: SweepFolder) -> tuple[Plan, list[Attempt], list[Standing]]:
-    """The plan as it stands, an attempt for each job that has ended, and the standing of every model and tier in each (variant, level)."""
+def results(folder: SweepFolder, earlier: bool = False) -> tuple[Plan, list[Attempt], list[Standing]]:
+    """The plan as it stands, an attempt for each job that has ended, and the standing of every model and tier in each (variant, level). `earlier`: a
+    missing job counts as it ended when it was asked in another form (`Plan.before`)."""
     spec = folder.spec()
     plan = make_plan(spec.matrix, Done(Path(spec.cache)))
     places = {one.id: (one.variant or "other", one.level or 0) for one in problems_of(spec.matrix)}
     rows = {row["id"]: row for row in query(_RECORDS, Store(Path(spec.cache) / "records")).dicts()} if plan.known.done else {}
+    before = plan.before if earlier else {}
     missing = {job.id for job in plan.missing}
     found = []
     for job in plan.jobs:
-        line = plan.known.done.get(job.id)
+        line = plan.known.done.get(job.id) or before.get(job.id)
         if line is None and job.id in missing:
             continue
         row = rows.get(_record_of(line, Path(spec.cache)) or "") if line else None
@@ -40,7 +42,7 @@ def results(folder: SweepFolder) -> tuple[Plan, list[Attempt], list[Standing]]:
         found.append(
             Attempt(
                 job.model, job.tier, *places[job.problem], job.problem, _mode(line, row), job.repeat, str((line or {}).get("run") or ""),
-                speedup=row["speedup"] if row and fit else None, sol=row["roofline_sol_model"] if row and fit else None,
+                speedup=row["speedup"] if row and fit else None, speedup_low=row["speedup_low"] if row and fit else None, sol=row["roofline_sol_model"] if row and fit else None,
                 energy_ratio=row["energy_ratio"] if row and good else None, tokens=(line or {}).get("tokens"), cost_usd=(line or {}).get("cost_usd"),
             )
         )  # fmt: skip
@@ -91,7 +93,7 @@ def by_problem(attempts: Sequence[Attempt]) -> list[Row]:
 
 
 MEANING = (
-    "Every planned problem counts. correct: share of correct repeats, mean over problems. fast_1: share of problems with a correct kernel faster than eager. "
+    "Every planned problem counts. correct: share of correct repeats, mean over problems. fast_1: share of problems with a correct kernel faster than eager by its whole 95 % interval. "
     "timed: problems with a correct kernel whose controls passed; speedups are over eager, of each the median of its repeats: their median, their geometric mean "
     "(timed), and that with every other planned problem as 1x (all). no result: broken off by a provider or a fault of the harness, or not done yet."
 )

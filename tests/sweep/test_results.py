@@ -12,6 +12,7 @@ from popcorn.cli.main import app
 from popcorn.cli.sweep_results import as_latex
 from popcorn.records.store import Store
 from popcorn.sweep.done import Done
+from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.matrix import make_matrix
 from popcorn.sweep.plan import make_plan
 from popcorn.sweep.results import by_level, results
@@ -82,3 +83,22 @@ def test_sweeps_are_listed_and_one_that_cannot_be_read_says_why(cache):
 def test_a_models_name_is_no_command_of_latex():
     table = as_latex([{"model": r"\input{/etc/passwd}~^_<&", "planned": 1}])
     assert r"\textbackslash{}input\{/etc/passwd\}\textasciitilde{}\textasciicircum{}\_\textless{}\& & 1 \\" in table
+
+
+def test_what_was_answered_under_another_version_counts_where_that_is_asked_for(cache, monkeypatch):
+    folder = prepare(make_matrix(SMALL, "small"))
+    run_here(folder, open_pretend)
+    monkeypatch.setattr("popcorn.sweep.jobs.__version__", "99.0")
+    plan, attempts, _ = results(folder)
+    assert (len(attempts), plan.outdated) == (0, 2)
+    _, attempts, standings = results(folder, earlier=True)
+    assert len(attempts) == 2 and by_level(standings)[0]["correct_share"] == 1.0
+
+
+def test_a_cache_that_was_copied_from_elsewhere_is_read_where_it_lies(cache, tmp_path):
+    folder = prepare(make_matrix(SMALL, "small"))
+    run_here(folder, open_pretend)
+    here = tmp_path / "brought"
+    cache.rename(here)
+    brought = SweepFolder(here / folder.path.relative_to(cache))
+    assert brought.spec().cache == str(here) and len(results(brought)[1]) == 2
