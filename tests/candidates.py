@@ -82,7 +82,7 @@ WRONG = [
     Case("one element wrong", forward("y = torch.softmax(x, -1)\ny[0, 0] *= 1.001\nreturn y"), "wrong_values"),
     Case("no maximum taken off", forward("e = torch.exp(x * 20) ** 5\nreturn e / e.sum(-1, keepdim=True)"), "nonfinite"),
     Case("memory never written", forward("y = torch.empty_like(x)\ny[1:] = torch.softmax(x[1:], -1)\nreturn y"), "wrong_values"),
-    Case("settings of torch changed for the judge", text(top="torch.set_default_dtype(torch.float64)"), "cheated", "default_dtype"),
+    Case("settings of torch changed for the judge", forward("torch.set_default_dtype(torch.float64)\nreturn torch.softmax(x, -1)"), "cheated", "default_dtype"),
     Case("a row short", forward("return torch.softmax(x, -1)[:-1].clone()"), "wrong_shape", "expected"),
     Case("what would broadcast", forward("return torch.softmax(x, -1)[None]"), "wrong_shape"),
     Case("a single number", forward("return x.sum()"), "wrong_shape"),

@@ -36,7 +36,7 @@ def adopt_run(
     if json:
         data = {
             "op": made.op, "name": made.name, "refusal": made.refusal, "files": [str(path) for path in made.files], "chosen": made.chosen,
-            "precisions": found.precisions, "gradient": found.gradient, "gradients": found.gradients, "multiples": found.multiples, "bounds": found.bounds,
+            "precisions": found.precisions, "gradient": found.gradient, "gradients": found.gradients, "multiples": found.multiples, "bounds": found.bounds, "scalars": found.fixed,
             "left_out": found.left_out, "records": [record.id for record in made.records],
         }  # fmt: skip
         print(json_text.dumps(data))
@@ -49,6 +49,7 @@ def adopt_run(
         limits = {
             **{n: f"multiples of {k}" for n, k in found.multiples.items()},
             **{n: f"{a} to {b}" for n, (a, b) in found.bounds.items()},
+            **{n: f"{value:g} alone" for n, value in found.fixed.items()},
         }
         typer.echo(f"\n{made.op} has the implementation {made.name}")
         takes = ", ".join(

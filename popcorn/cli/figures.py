@@ -12,7 +12,7 @@ def figures(
     to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("figures"),
     json: Annotated[bool, typer.Option("--json", help="Print the tables as one JSON object, and write nothing.")] = False,
 ) -> None:
-    """The planned figures as SVG and PNG, with their tables.
+    """The ten figures as SVG and PNG, with their tables.
 
     A figure without data is named with the sweep that would fill it. The exit code is 1 when the one asked for has none.
     """

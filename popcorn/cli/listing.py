@@ -1,5 +1,6 @@
 """A long table as plain lines: what rich lays out in a quarter of a second for 400 rows takes some milliseconds here."""
 
+import re
 import shutil
 import sys
 import textwrap
@@ -7,6 +8,21 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import zip_longest
 
 GAP = "  "
+
+
+class _Wrapper(textwrap.TextWrapper):
+    """Lines may end after a slash, too: names of models and problems have no spaces."""
+
+    def _split(self, text: str) -> list[str]:
+        return [part for chunk in super()._split(text) for part in re.split(r"(?<=/)(?=.)", chunk)]
+
+
+_WRAP = _Wrapper()
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    _WRAP.width = width
+    return _WRAP.wrap(text)
 
 
 def width_here(least: int, most: int) -> int:
@@ -17,9 +33,9 @@ def width_here(least: int, most: int) -> int:
 def lay_out(
     headings: Sequence[str], rows: Sequence[Sequence[str]], width: int, folding: Collection[int], right: Collection[int] = ()
 ) -> Iterator[str]:
-    """The lines of a table, at most `width` wide where the columns of `folding` can give way: between words first, then anywhere."""
+    """The lines of a table, at most `width` wide where the columns of `folding` can give way: between words and after a slash first, then anywhere."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    words = {index: max(len(word) for row in (headings, *rows) for word in row[index].split() or [""]) for index in folding}
+    words = {index: max(len(word) for row in (headings, *rows) for word in _WRAP._split(row[index]) or [""]) for index in folding}
     while sum(widths) + len(GAP) * (len(widths) - 1) > width:
         giving = [index for index in folding if widths[index] > len(headings[index])]
         if not giving:
@@ -33,7 +49,7 @@ def lay_out(
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], right: Collection[int]) -> Iterator[str]:
-    folded = ([cell] if len(cell) <= width else textwrap.wrap(cell, width) for cell, width in zip(cells, widths, strict=True))
+    folded = ([cell] if len(cell) <= width else _wrap(cell, width) for cell, width in zip(cells, widths, strict=True))
     for line in zip_longest(*folded, fillvalue=""):
         parts = zip(line, widths, strict=True)
         yield GAP.join(part.rjust(width) if index in right else part.ljust(width) for index, (part, width) in enumerate(parts)).rstrip()

@@ -38,13 +38,13 @@ COMMANDS = {
     "rerun": Command("popcorn.cli.rerun", "rerun", "Run a recorded evaluation again, side by side."),
     "problems": Command("popcorn.cli.problems", "app", "The problems: list, show, check, import."),
     "ranks": Command("popcorn.cli.ranks", "run_ranks_command", "Judge and time a kernel that communicates."),
-    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: all, or one of them; explain a choice, begin one."),
+    "ops": Command("popcorn.cli.ops", "show_ops", "The library's ops: see them, explain a choice, begin one."),
     "bench": Command("popcorn.cli.bench", "app", "Measure the library's ops; view, compare, merge what is known."),
     "sweep": Command("popcorn.cli.sweep", "app", "Sweeps: agents over problems, implementations over cases."),
     "campaign": Command("popcorn.cli.campaign", "app", "Sweeps one after the other, detached, under a time budget."),
     "serve": Command("popcorn.cli.serve", "serve", "Judge kernels over HTTP: submit, poll or stream, batch."),
     "site": Command("popcorn.cli.site", "app", "The pages of every result: build, serve, publish them."),
-    "figures": Command("popcorn.cli.figures", "figures", "The planned figures as SVG and PNG, with their tables."),
+    "figures": Command("popcorn.cli.figures", "figures", "The ten figures as SVG and PNG, with their tables."),
     "doctor": Command("popcorn.cli.doctor", "doctor", "What this machine is, what works on it, what does not."),
 }
 

@@ -21,7 +21,7 @@ def show_ops(
     new: Annotated[str | None, typer.Option(help="Name of an op to begin: its folder, with a reference and C++ that work.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
-    """The library's ops: all, or one of them; explain a choice, begin one."""
+    """The library's ops: see them, explain a choice, begin one."""
     from popcorn.ops.registry import find_op, list_ops
 
     if new is not None:

@@ -54,7 +54,8 @@ FOREIGN = """## Suites of others
   Assertions in its reference are left out: they forbid float64 and the CPU. Of Tensara the problems are read; a `solution(…)` becomes a ModelNew by hand.
 - A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
 - Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench, CUDA-L1 (whose texts are candidates). What
-  has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, Sakana's archive (`module_fn`).
+  has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, Sakana's archive (`module_fn`), rows of
+  KernelBook (`entry_point` names the class).
 - Anything else becomes a problem as two files, imported with `popcorn problems import cases FOLDER`: `reference.py` with a function `reference(x, scale)` in
   torch, and `cases.toml` with the shapes of its arguments and the sizes of each case:
 

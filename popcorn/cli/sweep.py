@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from popcorn.cli.sweep_results import Run, results_command
+from popcorn.cli.sweep_results import results_command
 
 app = typer.Typer(
     help="Sweeps: agents over problems, implementations over cases.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 
+Run = Annotated[str | None, typer.Argument(help="A sweep's folder or name; the newest when left out.")]
 File = Annotated[str, typer.Argument(help="A TOML file, or the name of one in sweeps/.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")]
 Gpus = Annotated[int | None, typer.Option(min=1, help="Devices to use; all that are here when left out.")]

@@ -42,6 +42,8 @@ class Takes:
     """Size → what it must be a multiple of."""
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Size → smallest and largest judged right, where larger or smaller ones failed."""
+    scalars: Mapping[str, float] = field(default_factory=dict)
+    """Scalar → the only value that it was right with."""
 
     def answer(self, call: Call) -> Answer:
         """Accepted, or the first condition that the call breaks."""
@@ -61,6 +63,9 @@ class Takes:
         for name, (low, high) in self.bounds.items():
             if name in call.dims and not low <= call.dims[name] <= high:
                 return Rejected(f"was judged right for {name} from {low:,} to {high:,}; the call has {call.dims[name]:,}")
+        for name, value in self.scalars.items():
+            if call.scalars.get(name, value) != value:
+                return Rejected(f"was judged right for {name} = {value:g} alone; the call has {call.scalars[name]:g}")
         return ACCEPTED
 
 

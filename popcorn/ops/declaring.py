@@ -64,6 +64,9 @@ def check_results(op: "Op", args: Sequence[Any], kwargs: Mapping[str, Any]) -> N
     with torch.no_grad():
         made = op.reference(*args, **kwargs)
     outputs = made if isinstance(made, (tuple, list)) else (made,)
+    other = next((type(one).__name__ for one in outputs if not isinstance(one, torch.Tensor)), None)
+    if other is not None:
+        raise BadOp(f"{op.name} returns a {other}; expected a tensor, or a tuple of them")
     sizes = {**{name: value for name, value in bound.scalars.items() if type(value) is int}, **bound.dims}
     specs = op.signature.outputs
     if len(outputs) != len(specs):

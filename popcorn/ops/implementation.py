@@ -11,6 +11,7 @@ from typing import Any
 from popcorn.home import cache_folder
 from popcorn.ops.calls import Accepts, Answer, Rejected
 from popcorn.ops.packages import PACKAGES, TOOLS, Package, missing, outside
+from popcorn.ops.signature import BadOp
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,22 @@ def load(op: str, path: Path, ours: bool = True) -> Implementation:
     )
 
 
+def part(op: str, file: str, *names: str) -> Any:
+    """A file of an op that ships, as a module that defines these names. Raises BadOp for one that does not parse or lacks one."""
+    where = f"popcorn/ops/library/{op}/{file}.py"
+    try:
+        module = importlib.import_module(f"popcorn.ops.library.{op}" + ("" if file == "__init__" else f".{file}"))
+    except SyntaxError as error:
+        raise BadOp(f"{error.filename or where}, line {error.lineno}: {error.msg}; mend it, or remove the op's folder") from None
+    lacking = next((name for name in names if not hasattr(module, name)), None)
+    if lacking is not None:
+        raise BadOp(f"{where} defines no {lacking}; name it so, as docs/adding.md shows")
+    return module
+
+
 def _import(op: str, path: Path, ours: bool) -> Any:
     if ours:
-        return importlib.import_module(f"popcorn.ops.library.{op}.{path.stem}")
+        return part(op, path.stem, "run", "accepts")
     spec = importlib.util.spec_from_file_location(f"popcorn_adopted_{op}_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -26,7 +26,7 @@ from popcorn.ops.calls import ACCEPTED, Accepts, Call, Rejected
 from popcorn.ops.compiled import NAME as COMPILED
 from popcorn.ops.compiled import compiled
 from popcorn.ops.declaring import check_formulas, check_implementation, check_reference
-from popcorn.ops.implementation import Implementation, adopted_folder, hash_text, load, traceable
+from popcorn.ops.implementation import Implementation, adopted_folder, hash_text, load, part, traceable
 from popcorn.ops.signature import BadOp, Signature
 from popcorn.ops.texts import file_of, text_of
 
@@ -110,7 +110,7 @@ class Op:
     def reference(self) -> Callable[..., Any]:
         """Plain torch: what is right."""
         if self._reference is None:
-            reference = getattr(importlib.import_module(f"popcorn.ops.library.{self.name}.reference"), self.name)
+            reference = getattr(part(self.name, "reference", self.name), self.name)
             check_reference(self.name, reference, self.signature)
             self._reference = reference
         return self._reference
@@ -158,13 +158,14 @@ class Op:
         if not self._complete:
             assert self.folder is not None
             for path in sorted(self.folder.glob("impl_*.py")):
-                self._implementations[path.stem.removeprefix("impl_")] = load(self.name, path)
+                one = self._implementations[path.stem.removeprefix("impl_")] = load(self.name, path)
+                if one.run is not None:
+                    check_implementation(self.name, one.name, one.run, self.signature, (), (REFERENCE, COMPILED))
             for path in sorted(adopted_folder(self.name).glob("impl_*.py")):
                 self._implementations.setdefault(path.stem.removeprefix("impl_"), load(self.name, path, ours=False))
             self._complete = True
-        self._implementations.setdefault(COMPILED, compiled(self))
-        if list(self._implementations)[-1] != REFERENCE:
-            self._implementations.pop(REFERENCE, None)
+        if REFERENCE not in self._implementations:  # it comes last
+            self._implementations.setdefault(COMPILED, compiled(self))
             self._implementations[REFERENCE] = Implementation(
                 REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash
             )
@@ -323,7 +324,7 @@ def find_op(name: str, file: str | None = None) -> Op:
         near = difflib.get_close_matches(name, known, 3)
         told = f"the nearest is {', '.join(near)}" if near else f"there are {', '.join(known)}"
         raise UnknownOp(f"there is no op {name!r}; {told}")
-    return getattr(importlib.import_module(f"popcorn.ops.library.{name}"), name)
+    return getattr(part(name, "__init__", name), name)
 
 
 _carry_out: Callable[..., Any] | None = None

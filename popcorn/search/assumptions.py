@@ -28,6 +28,8 @@ class Assumptions:
     """Of these element types, those with which it was right with gradients, too."""
     multiples: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    fixed: dict[str, float] = field(default_factory=dict)
+    """Scalar → the value that it was right with, where it was not with another: a text may hold a number and read none."""
     refusal: str | None = None
     """Why it cannot be adopted at all."""
     seen: list[tuple[str, str, str]] = field(default_factory=list)
@@ -51,10 +53,31 @@ def find_assumptions(cases: Sequence[Case], examine: Examine, last: str | None) 
         found = _with(fitting, examine, multiples)
         seen += found.seen
         found.seen = seen
+        if found.precisions:
+            _ask_scalars(found, fitting, examine)
         if found.precisions or any(outcome == "cheated" for _, outcome, _ in seen):
             return found
         refused = found.refusal or refused
     return Assumptions(refusal=refused, seen=seen)
+
+
+def _ask_scalars(found: Assumptions, cases: Sequence[Case], examine: Examine) -> None:
+    """One more case for each scalar of a continuous value, with another value: whole numbers and flags count as the call's own wherever it goes."""
+    right = {case for case, outcome, _ in found.seen if outcome == "correct"}
+    plain = next((one for one in cases if one.id in right and one.gradient == "none"), None)
+    if plain is None:
+        return
+    for name, value in plain.scalars.items():
+        if not isinstance(value, float):
+            continue
+        other = plain.model_copy(update={"scalars": {**plain.scalars, name: value / 2 if abs(value) >= 0.01 else 0.5}})
+        judged = examine(other, found.multiples)
+        found.seen.append((other.id, judged.outcome, judged.reason or ""))
+        if judged.outcome != "correct":
+            found.fixed[name] = value
+            found.left_out.append(f"{name} other than {value:g}: {other.id} is {judged.outcome} ({judged.reason or 'no reason'})"[:300])
+        if judged.outcome == "cheated":
+            found.precisions, found.refusal = (), f"{other.id}: {judged.reason}"
 
 
 def _with(cases: Sequence[Case], examine: Examine, multiples: dict[str, int]) -> Assumptions:

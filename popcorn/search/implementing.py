@@ -28,6 +28,7 @@ TAKES = Takes(
     gradients={gradients!r},
     multiples=MULTIPLES,
     bounds={bounds!r},
+    scalars={scalars!r},
 )
 
 run, accepts, SOURCE, traced = adopted({op!r}, Path(__file__).with_name({file!r}), LANGUAGE, TAKES)
@@ -61,7 +62,7 @@ def write_implementation(folder: Path, op: str, name: str, winner: Winner, found
     text = _TEXT.format(
         op=op, name=name, origin=_plain(f"{winner.origin.get('kind')} {winner.origin.get('id')}, {told(winner.origin)}"), language=winner.language,
         multiples=found.multiples, provenance=json.dumps(provenance, indent=4), device=device, precisions=found.precisions, gradient=found.gradient, gradients=found.gradients,
-        bounds=found.bounds, file=file,
+        bounds=found.bounds, scalars=found.fixed, file=file,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(winner.source, encoding="utf-8")

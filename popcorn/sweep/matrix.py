@@ -115,8 +115,10 @@ class Matrix(Strict):
 def read_matrix(path: str | Path, **over: Any) -> Matrix:
     """The matrix of a file, over what it `extends`; `over` replaces top keys. Raises BadSweep."""
     found = Path(path)
-    if not found.is_file() and not found.suffix and (named := Path("sweeps") / f"{path}.toml").is_file():
-        found = named
+    if not found.is_file() and not found.suffix:
+        found = Path("sweeps") / f"{path}.toml"
+        if not found.is_file():
+            raise BadSweep(f"there is no sweep {path}; expected a TOML file, or a name in sweeps/{_named()}.")
     tables = _read(found, ())
     tables.setdefault("name", found.stem.replace(".", "_"))
     tables |= {name: value for name, value in over.items() if value is not None}
@@ -124,6 +126,11 @@ def read_matrix(path: str | Path, **over: Any) -> Matrix:
         if isinstance(tables.get(name), str):
             tables[name] = str((found.parent / tables[name]).resolve())
     return make_matrix(tables, str(found))
+
+
+def _named() -> str:
+    names = sorted(one.stem for one in Path("sweeps").glob("*.toml") if one.stem not in ("base", "campaign"))
+    return f": {', '.join(names)}" if names else ", which is not here"
 
 
 def make_matrix(tables: dict[str, Any], where: str) -> Matrix:
@@ -138,7 +145,7 @@ def make_matrix(tables: dict[str, Any], where: str) -> Matrix:
             missing.append("levels or problems")
         if missing:
             raise BadSweep(
-                f"{where}: {', '.join(missing)} missing; a sweep of agents names problems, models and tiers, an op sweep has [ops]."
+                f"{where}: {', '.join(missing)} missing; a sweep of agents names models, tiers and problems (levels = [1, 2, 3, 4] are all), an op sweep has [ops]."
             )
     return matrix
 
@@ -155,7 +162,10 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         return tables
     if not isinstance(parent, str):
         raise BadSweep(f'{path}: extends is {parent!r}; expected the name of one file, such as extends = "base.toml".')
-    below = _read(path.parent / parent, (*above, here))
+    beside, named = path.parent / parent, Path("sweeps") / parent
+    if not beside.is_file() and not named.is_file():
+        raise BadSweep(f"{path} extends {parent}, which is neither beside it nor in sweeps/; give its path.")
+    below = _read(beside if beside.is_file() else named, (*above, here))
     below.pop("name", None)
     return _over(below, tables)
 

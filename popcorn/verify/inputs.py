@@ -1,7 +1,8 @@
 """Seeded inputs of several kinds for the same problem, without the problem knowing. Needs torch; runs in the oracle.
 
 While a problem's get_inputs runs, its torch.randn and torch.rand are answered from another distribution with the same meaning: any real
-number for randn, any number in [0, 1) for rand. So a softmax of randn stays a probability and an index stays an index.
+number for randn, any number in [0, 1) for rand. So a softmax of randn stays a probability and an index stays an index. `normal_` and `uniform_` are the same
+at their own mean and scale, in their own range.
 """
 
 import math
@@ -18,7 +19,8 @@ DISTRIBUTIONS = ("normal", "uniform", "large", "small", "equal_rows", "one_hot",
 `one_hot` leaves one entry in sixteen; `structured` is a wave over the flat index: sums are coherent, neighbours differ, and an index mistake shows."""
 
 _NORMAL = {torch.randn, torch.randn_like, torch.normal, torch.Tensor.normal_}
-_UNIT = {torch.rand, torch.rand_like}
+_UNIT = {torch.rand, torch.rand_like, torch.Tensor.uniform_}
+_IN_PLACE = {torch.Tensor.normal_, torch.Tensor.uniform_}
 _IN_PARTS: dict[Any, Callable] = {
     torch.randn: lambda part, source: part.normal_(generator=source), torch.rand: lambda part, source: part.uniform_(generator=source)
 }  # fmt: skip
@@ -40,11 +42,37 @@ class Drawing(TorchFunctionMode):
         drawn = func(*args, **(kwargs or {})) if drawn is None else drawn
         if self.distribution == "normal" or not isinstance(drawn, torch.Tensor) or not drawn.is_floating_point() or drawn.numel() == 0:
             return drawn
-        if func in _NORMAL:
-            return _real(drawn, self.distribution)
-        if func in _UNIT:
-            return _unit(drawn, self.distribution)
-        return drawn
+        if func not in _NORMAL and func not in _UNIT:
+            return drawn
+        kind = _real if func in _NORMAL else _unit
+        shift, scale = _range_of(func, args, kwargs or {})
+        if (shift, scale) == (0.0, 1.0):
+            made = kind(drawn, self.distribution)
+        elif scale:
+            made = kind((drawn.detach() - shift) / scale, self.distribution) * scale + shift
+            made = made.clamp(min(shift, shift + scale), max(shift, shift + scale)) if func in _UNIT else made
+        else:
+            return drawn
+        return _filled(drawn, made) if func in _IN_PLACE else made
+
+
+@torch.no_grad()
+def _filled(drawn: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    return drawn.copy_(made)
+
+
+def _range_of(func: Callable, args: tuple, kwargs: dict) -> tuple[float, float]:
+    """What a standard draw is shifted by and scaled with: `normal_(mean, std)`, `uniform_(low, high)`; a scale of 0 where tensors say it."""
+    if func not in _IN_PLACE and func is not torch.normal:
+        return 0.0, 1.0
+    given = args[int(func in _IN_PLACE) :]
+    named = [
+        kwargs.get(name, usual) for name, usual in zip(("mean", "std") if func in _NORMAL else ("from", "to"), (0.0, 1.0), strict=True)
+    ]
+    told = [*given[:2], *named[len(given) :]]
+    if not all(isinstance(value, int | float) for value in told):
+        return 0.0, 0.0
+    return (float(told[0]), float(told[1])) if func in _NORMAL else (float(told[0]), float(told[1] - told[0]))
 
 
 def _draw_in_parts(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor | None:

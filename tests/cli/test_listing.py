@@ -29,3 +29,8 @@ def test_a_table_of_no_rows_is_its_headings():
 def test_a_column_that_cannot_give_way_keeps_no_other_from_folding_and_no_line_ends_in_blanks():
     lines = list(lay_out(("file", "state", "why, or what was done"), [("a" * 60, "runs", ""), ("b", "cannot run", "c " * 30)], 80, (0, 2)))
     assert max(map(len, lines)) <= 80 and all(line == line.rstrip() for line in lines)
+
+
+def test_a_name_without_spaces_folds_after_its_slash():
+    lines = list(lay_out(("model", "tier"), [("scripted/steady", "default")], 18, (0,)))
+    assert lines[1:] == ["scripted/  default", "steady"]

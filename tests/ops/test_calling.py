@@ -53,6 +53,12 @@ def test_a_named_implementation_stays_itself_inside_torch_compile(op):
     torch.testing.assert_close(got, torch.autograd.grad(total(op["torch"], *made), leaves))
 
 
+def test_a_name_may_be_looked_up_inside_torch_compile():
+    x, weight = torch.randn(3, 8), torch.randn(8)
+    compiled = torch.compile(lambda x, w: rms_norm["popcorn"](x * 2, w), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, weight), rms_norm["torch"](x * 2, weight))
+
+
 def test_a_choice_is_remembered_by_shape_dtype_layout_and_gradient():
     weight = torch.randn(8)
     for x in (torch.randn(4, 8), torch.randn(4, 8), torch.randn(8, 4).t(), torch.randn(5, 8), torch.randn(4, 8, requires_grad=True)):

@@ -1,5 +1,6 @@
 """Slips of a declaration, each told in a sentence before anything runs; what belongs to a function's text."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,10 @@ FACTOR = 3
 
 def scaled(x, w):
     return x * w
+
+
+def named(x, w):
+    return {"out": x * w}
 
 
 def shifted(x, w, eps=1e-6):
@@ -92,6 +97,11 @@ def test_results_that_are_not_as_declared_are_refused_before_they_are_measured(o
         wrong.benchmark(*W)
 
 
+def test_a_result_that_is_no_tensor_is_said():
+    with pytest.raises(BadOp, match="named_wrong returns a dict; expected a tensor"):
+        op(**X, out="... D", name="named_wrong")(named).benchmark(*W)
+
+
 def test_what_is_right_passes(mine):
     check_results(mine, W, {})
 
@@ -120,3 +130,30 @@ def test_a_kernel_that_changed_is_another_implementation(tmp_path):
         run: Callable[..., Any] = run_for_definitions(str(file))["run"]
         texts.append(text_of(run))
     assert "version 1" in texts[0] and "version 2" in texts[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "text"),
+    [
+        ("reference.py", "def begun(", "def begun((", r"reference\.py, line \d+: .*; mend it, or remove"),
+        ("reference.py", "def begun(", "def begin(", r"reference\.py defines no begun"),
+        ("impl_popcorn.py", "def run(", "def ran(", r"impl_popcorn\.py defines no run"),
+        ("impl_popcorn.py", "def run(x", "def run(y", r"begun\['popcorn'\] takes \(y, weight\); declared is \(x, weight\)"),
+    ],
+)
+def test_a_slip_in_a_file_of_an_op_that_ships_is_one_sentence(tmp_path, monkeypatch, file, old, new, text):
+    import popcorn.ops.library
+    from popcorn.ops import registry
+    from popcorn.ops.starting import start_op
+
+    monkeypatch.setattr(registry, "LIBRARY", tmp_path)
+    monkeypatch.setattr(popcorn.ops.library, "__path__", [*popcorn.ops.library.__path__, str(tmp_path)])
+    for name in [one for one in sys.modules if one.startswith("popcorn.ops.library.begun")]:
+        monkeypatch.delitem(sys.modules, name)
+    start_op("begun", tmp_path)
+    path = tmp_path / "begun" / file
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(BadOp, match=text):
+        _ = find_op("begun").implementations
+    for name in [one for one in sys.modules if one.startswith("popcorn.ops.library.begun")]:
+        del sys.modules[name]

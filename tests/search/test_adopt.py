@@ -57,6 +57,20 @@ def test_sizes_that_fail_become_bounds_or_multiples():
     assert eights.multiples == {"D": 8} and eights.precisions == ("float32", "bfloat16")
 
 
+def test_a_text_that_holds_a_scalars_value_is_called_with_that_value_alone():
+    from popcorn.ops.adopted import Takes
+
+    plan = [one.model_copy(update={"scalars": {"eps": 1e-6, "k": 2}}) for one in PLAN]
+    held = find_assumptions(plan, judge(lambda one, _: one.scalars["eps"] == 1e-6), "D")
+    assert held.fixed == {"eps": 1e-6} and held.precisions == ("float32", "bfloat16")
+    assert any(line.startswith("eps other than 1e-06: ") for line in held.left_out)
+    assert find_assumptions(plan, judge(lambda one, _: True), "D").fixed == {}
+    takes = Takes("cpu", ("float32",), scalars=held.fixed)
+    assert takes.answer(call_of(plan[0], "cpu"))
+    other = takes.answer(call_of(plan[0].model_copy(update={"scalars": {"eps": 0.5, "k": 2}}), "cpu"))
+    assert not other and other.reason == "was judged right for eps = 1e-06 alone; the call has 0.5"
+
+
 def test_failures_that_nothing_separates_and_cheats_are_refused():
     odd = find_assumptions(PLAN, judge(lambda one, _: one.dims["D"] in (64, 8192)), None)
     assert odd.precisions == () and "wrong_values" in odd.refusal

@@ -131,3 +131,14 @@ def test_kernels_that_communicate_are_left_to_a_sweep_of_their_own():
     comm = agent_jobs(read_matrix(ROOT / "sweeps" / "comm.toml"))
     assert {job.problem for job in comm} == {f"popcorn/L2/{number}" for number in (2, 11, 18, 27, 34, 38)}
     assert not {job.problem for job in comm} & {job.problem for job in broad}
+
+
+def test_a_file_elsewhere_extends_what_sweeps_has_and_what_nobody_has_is_said(tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text('extends = "smoke.toml"\nrepeats = 3\n')
+    assert read_matrix(mine).repeats == 3 and read_matrix(mine).problems
+    mine.write_text('extends = "nobody.toml"\n')
+    with pytest.raises(BadSweep, match=r"extends nobody\.toml, which is neither beside it nor in sweeps/"):
+        read_matrix(mine)
+    with pytest.raises(BadSweep, match=r"there is no sweep nobody; .*l12_default"):
+        read_matrix("nobody")

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from popcorn.cli.main import app
-from popcorn.cli.sweep_results import as_latex
+from popcorn.cli.result_tables import as_latex
 from popcorn.records.store import Store
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
@@ -47,6 +47,8 @@ def test_each_form_has_every_planned_problem_and_a_condemned_kernel_is_no_correc
     assert "| original L1 | baseline/eager | single | 2 | 2 | 0 | 100 % |" in told("--format", "markdown").stdout
     assert max(map(len, told().stdout.splitlines())) <= 100
     assert len(told("--by", "problem", "--format", "csv").stdout.splitlines()) == 3
+    both = list(csv.DictReader(io.StringIO(told("small", "--format", "csv").stdout)))
+    assert [one["sweep"] for one in both] == ["small", "small"] and len(json.loads(told("small", "--json").stdout)) == 2
     store = Store(cache / "records")
     store.ledger.judge(next(iter(store)).id, "condemned", "it kept its answers")
     (row,) = by_level(results(folder)[2])

@@ -83,6 +83,28 @@ def test_every_distribution_has_its_own_character():
     assert (wave[1:] - wave[:-1]).abs().mean() > 0.1, "neighbours differ, or a shifted index would not show"
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_draws_in_place_keep_their_own_mean_scale_and_range(distribution, dtype):
+    empty = torch.zeros(64, 128, dtype=dtype)
+    drawn = draw(distribution, empty.uniform_, 3, 5)
+    assert drawn is empty and bool(((drawn >= 3) & (drawn <= 5)).all()) and float(drawn.std()) > 0
+    around = draw(distribution, torch.zeros(64, 128).normal_, 100.0, 0.01)
+    beside = draw(distribution, torch.normal, 100.0, 0.01, (64, 128))
+    plain = draw(distribution, torch.randn, 64, 128)
+    for one in (around, beside):
+        assert torch.allclose((one.double() - 100) / 0.01, plain.double(), atol=2e-2 + 0.01 * float(plain.abs().max()))
+
+
+def test_in_place_draws_of_a_kind_are_of_that_kind():
+    assert float((draw("one_hot", torch.zeros(64, 128).uniform_, -1.0, 1.0) > -0.99).double().mean()) < 0.1
+    rows = draw("equal_rows", torch.zeros(8, 16).normal_)
+    assert bool((rows == rows[0]).all())
+    fixed = torch.ones(4)
+    assert torch.equal(draw("large", torch.zeros(4).normal_, 1.0, 0.0), fixed)
+    assert draw("large", torch.normal, torch.zeros(4), torch.ones(4)).shape == (4,)
+
+
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_integers_booleans_and_constants_are_left_alone(distribution):
     for function, args in ((torch.randint, (0, 9, (64,))), (torch.zeros, (4,)), (torch.randperm, (16,)), (torch.linspace, (0, 1, 5))):

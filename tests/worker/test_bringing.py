@@ -8,6 +8,7 @@ import pytest
 
 from popcorn.errors import BadProblem, UnknownProblem
 from popcorn.suites.importing import shelf
+from popcorn.suites.importing.formats import read_folder
 from popcorn.suites.problems import find_problem
 from popcorn.suites.shelved import list_shelved
 from popcorn.worker import bringing
@@ -182,3 +183,12 @@ def test_a_file_of_rows_is_opened_as_a_folder_for_as_long_as_it_is_read(tmp_path
     with open_folder(str(tmp_path / "kb.jsonl")) as folder:
         assert folder.name == "kb" and (folder / "1_row.py").read_text() == code
     assert not folder.exists()
+
+
+def test_the_class_that_a_row_names_as_its_entry_point_becomes_model(tmp_path: Path) -> None:
+    code = "import torch\nclass Sum(torch.nn.Module):\n    def forward(self, x):\n        return x.sum(1)\ndef get_inputs():\n    return [torch.rand(4, 4)]\n"
+    rows = [{"entry_point": name, "triton_code": "def get_inputs(): ...", "python_code": code} for name in ("Sum", "Other")]
+    (tmp_path / "book.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_folder(str(tmp_path / "book.jsonl")) as folder:
+        (one,) = read_folder(folder)[1]
+    assert (one.key, one.name, one.refused) == ("1", "sum", None) and one.source == code + "\n\nModel = Sum\n"

@@ -176,7 +176,7 @@
   }
   const CASE_COLUMNS = [
     { key: "implementation", label: "implementation" }, { key: "case", label: "case" }, { key: "outcome", label: "outcome", kind: "outcome" }, { key: "time_s", label: "time", kind: "time", first: "up" },
-    { key: "baseline_time_s", label: "torch", kind: "time", first: "up" }, { key: "speedup", label: "speedup", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "peak_bytes", label: "peak memory", kind: "bytes", first: "up" }, { key: "version", label: "versions", fold: true }, { key: "made", label: "made", kind: "date" },
+    { key: "baseline_time_s", label: "torch", kind: "time", first: "up" }, { key: "speedup", label: "speedup", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "sol", label: "SOL", kind: "percent", title: "Speed of light: how near the call comes to the least time that this machine allows" }, { key: "peak_bytes", label: "peak memory", kind: "bytes", first: "up" }, { key: "version", label: "versions", fold: true }, { key: "made", label: "made", kind: "date" },
   ];
   const FAILED = [{ key: "implementation", label: "implementation" }, { key: "case", label: "case" }, { key: "outcome", label: "outcome", kind: "outcome" }, { key: "reason", label: "reason", wrap: true }, { key: "version", label: "versions", fold: true }, { key: "made", label: "made", kind: "date" }];
 

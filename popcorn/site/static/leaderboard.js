@@ -16,7 +16,7 @@
       { key: "pareto", label: "Pareto", kind: "count", title: "Kernels on the front of this level and variant" }, { key: "pareto_problems", label: "by problem", kind: "count", title: "Problems on which no other kernel dominates its own" },
       { key: "correct_rate", label: "correct", kind: "share", of: "correct", out: "planned" }, { key: "pass_at_repeats", label: "pass@k", kind: "passed", optional: true, title: "Chance that one of k answers is correct, unbiased, mean over planned problems; k is the fewest repeats of a problem" }, { key: "fast_1", label: "> 1×", title: "Planned problems with a correct kernel faster than eager", kind: "percent" },
       { key: "speedup_median", label: "median", kind: "ratio" }, { key: "geomean_correct", label: "geomean ✓", kind: "ratio", title: "Geometric mean over correct kernels alone" }, { key: "geomean_all", label: "geomean all", kind: "ratio", title: "Geometric mean over all planned problems, a failure counts 1×" },
-      { key: "sol_median", label: "SOL", kind: "percent" }, { key: "energy_median", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "gpu_s", label: "device time", kind: "long" },
+      { key: "sol_median", label: "SOL", kind: "percent", title: "Speed of light: how near the call comes to the least time that this machine allows" }, { key: "energy_median", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "gpu_s", label: "device time", kind: "long", title: "What was answered from the store costs none" },
     ],
   });
   function modes(rows) {

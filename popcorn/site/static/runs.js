@@ -8,7 +8,7 @@
     label: "runs", rows, sort: { key: "started", down: true },
     columns: [
       { key: "model", label: "model", link: "file" }, { key: "mode", label: "outcome", kind: "outcome" },
-      { key: "speedup", label: "speedup", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "time_s", label: "runtime", kind: "time", first: "up" },
+      { key: "speedup", label: "speedup", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "sol", label: "SOL", kind: "percent", title: "Speed of light: how near the call comes to the least time that this machine allows" }, { key: "time_s", label: "runtime", kind: "time", first: "up" },
       { key: "problem", label: "problem", name: true }, { key: "tier", label: "tier" },
       { key: "turns", label: "turns", kind: "count" }, { key: "tokens", label: "tokens", kind: "count" }, { key: "cost_usd", label: "cost", kind: "money" }, { key: "wall_s", label: "wall clock", kind: "long" },
       { key: "language", label: "language", fold: true }, { key: "submitted_by", label: "submitted by", fold: true, optional: true }, { key: "started", label: "started", kind: "date", first: "down" },

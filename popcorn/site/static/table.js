@@ -28,7 +28,7 @@ popcorn.table = (() => {
       const low = column.low && row[column.low];
       const made = [u.ratio(value)];
       if (typeof low === "number" && typeof value === "number") made.push(make("small", {}, u.between(u.ratio(low), u.ratio(row[column.high]))));
-      if ("fit" in row && row.fit !== true && typeof value === "number" && column.low && column.controlled !== false) made.push(make("small", {}, row.fit === false ? "unproven" : "no controls"));
+      if ("fit" in row && row.fit !== true && typeof value === "number" && column.low && column.controlled !== false) made.push(make("small", { title: row.fit === false ? "The controls of its own run failed: the machine was busy or throttled" : "It was measured without the controls that would show a busy machine" }, row.fit === false ? "unproven" : "no controls"));
       return made;
     },
     percent: (value) => [u.percent(value)],
@@ -119,6 +119,6 @@ popcorn.table = (() => {
 popcorn.table.EVALUATIONS = [
   { key: "name", label: "kernel", link: "link" }, { key: "outcome", label: "outcome", kind: "outcome" },
   { key: "speedup", label: "speedup", title: "over eager mode", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", title: "speedup over torch.compile", kind: "ratio", low: "speedup_compiled_low", high: "speedup_compiled_high", controlled: false, optional: true },
-  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent" }, { key: "problem", label: "problem", name: true }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
+  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent", title: "Speed of light: how near the call comes to the least time that this machine allows" }, { key: "problem", label: "problem", name: true }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
   { key: "language", label: "language", fold: true }, { key: "case_id", label: "case", fold: true, wrap: true }, { key: "device", label: "device", fold: true, wrap: true }, { key: "made", label: "made", title: "UTC", kind: "date", first: "down" },
 ];

@@ -30,15 +30,16 @@ def unpack(path: Path, into: Path) -> Path:
     for number, row in enumerate(_rows(path), 1):
         if number > MAX_FILES:
             raise BadProblem(f"{path} has more than {MAX_FILES:,} rows; give a part of it")
-        column = column or next((name for name, value in row.items() if _is_code(value)), None)
+        column = column or next((name for name, value in row.items() if _problem(row, value) is not None), None)
         if column is None and number > _SHOWN:
             break
-        if column is not None and isinstance(row.get(column), str):
+        text = None if column is None else _problem(row, row.get(column)) or row.get(column)
+        if isinstance(text, str):
             file = folder / _place(row, number)
             if file.exists():  # a number that several levels have, where no column tells the level
                 file = file.with_stem(f"{file.stem}_{number}")
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(row[column], encoding="utf-8", errors="replace")
+            file.write_text(text, encoding="utf-8", errors="replace")
     if column is None:
         names = ", ".join(str(name)[:40] for name in list(next(_rows(path), {}))[:_SHOWN]) or "none"
         raise BadProblem(f"{path} has no column with KernelBench-style code (class Model and get_inputs); its columns: {names}")
@@ -83,13 +84,24 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
             raise BadProblem(f"{path} cannot be read as PARQUET ({str(error)[:200]})") from None
 
 
-def _is_code(value: object) -> bool:
-    return isinstance(value, str) and holds_problem(value)
+def _problem(row: dict[str, Any], value: object) -> str | None:
+    """The problem in a cell; its class may have the name that the column `entry_point` tells (KernelBook), and becomes Model. None for any other."""
+    if not isinstance(value, str):
+        return None
+    entry = row.get("entry_point")
+    if (
+        not holds_problem(value)
+        and isinstance(entry, str)
+        and entry.isidentifier()
+        and re.search(rf"^class {entry}\b", value, re.MULTILINE)
+    ):
+        value = f"{value.rstrip()}\n\n\nModel = {entry}\n"
+    return value if holds_problem(value) else None
 
 
 def _place(row: dict[str, Any], number: int) -> str:
-    level, own, name = ("" if row.get(key) is None else str(row[key]) for key in ("level", "problem_id", "name"))
+    level, own, name, entry = ("" if row.get(key) is None else str(row[key]) for key in ("level", "problem_id", "name", "entry_point"))
     level = level.removeprefix("level_").removeprefix("level")
-    stem = re.sub(r"^\d+_+", "", name).removesuffix(".py")
+    stem = re.sub(r"^\d+_+", "", name or entry).removesuffix(".py")
     file = f"{own if re.fullmatch(r'[0-9]{1,5}', own) else number}_{snake(stem)[:60] if stem else 'row'}.py"
     return f"level{level}/{file}" if re.fullmatch(r"[0-9]{1,2}", level) else file
