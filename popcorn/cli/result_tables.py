@@ -22,11 +22,14 @@ def as_text(rows: list[dict[str, Any]]) -> str:
 
     rows = [row | ({"timed": f"{row['timed']} of {row['planned']}"} if "planned" in row else {}) for row in rows]
     empty = [name for name in ("no_result", "cost_usd") if all(row.get(name) == 0 for row in rows)]
-    names = [name for name in rows[0] if name not in ("planned", "speedup_mean_correct", "tokens", "run", *empty)]
+    tiers = {row["tier"] for row in rows}
+    one = ["tier"] if len(tiers) == 1 else []
+    names = [name for name in rows[0] if name not in ("planned", "speedup_mean_correct", "tokens", "run", *empty, *one)]
     right = [index for index, name in enumerate(names) if name == "timed" or not isinstance(rows[0][name], str)]
     cells = [[shown(name, row[name]) for name in names] for row in rows]
     folding = [index for index, name in enumerate(names) if name in ("sweep", "problems", "problem", "model")]
-    return "\n".join(lay_out([heading(name) for name in names], cells, width_here(60, 100), folding, right)) + "\n"
+    table = "\n".join(lay_out([heading(name) for name in names], cells, width_here(60, 100), folding, right)) + "\n"
+    return (f"tier {tiers.pop()}\n" if one else "") + table
 
 
 def as_markdown(rows: list[dict[str, Any]]) -> str:

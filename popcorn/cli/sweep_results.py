@@ -31,6 +31,9 @@ def results_command(
     runs: Runs = None,
     by: Annotated[By, typer.Option(help="A row a level, model and tier; or a row a job.")] = By.level,
     form: Annotated[Form, typer.Option("--format", help="csv and json keep every digit; markdown and latex are for a paper.")] = Form.text,
+    earlier: Annotated[
+        bool, typer.Option("--earlier", help="Count missing jobs as they ended under another version or other settings.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """What the models of a sweep reached: correct, fast_1, speedups, tokens, money, with every planned problem counted."""
@@ -46,20 +49,26 @@ def results_command(
         folder = find_sweep(run)
         if folder.spec().matrix.kind == "ops":
             raise BadSweep(f"{folder.path} measured ops, which have no models; see `popcorn bench view`.")
-        plan, attempts, standings = results(folder)
+        plan, attempts, standings = results(folder, earlier)
         rows = by_level(standings) if by is By.level else by_problem(attempts)
-        found.append({"sweep": plan.matrix.name, "jobs": len(plan.jobs), "missing": len(plan.missing), "rows": rows, "meaning": MEANING})
+        counts = {"jobs": len(plan.jobs), "missing": len(plan.missing), "outdated": plan.outdated}
+        found.append({"sweep": plan.matrix.name, **counts, "rows": rows, "meaning": MEANING})
     if as_json or form is Form.json:
         print(json.dumps(found if len(found) > 1 else found[0]))
         return
     rows = [({"sweep": one["sweep"]} if len(found) > 1 else {}) | row for one in found for row in one["rows"]]
-    if not rows:
+    if rows:
+        print(WRITERS[form.value](rows), end="")
+        if by is By.level and form is not Form.csv:
+            mark = "% " if form is Form.latex else ""
+            print("\n" + textwrap.fill(MEANING, width_here(60, 100), initial_indent=mark, subsequent_indent=mark))
+    else:
         typer.echo("no job has ended yet; `popcorn sweep status` says what is under way", err=True)
-        raise typer.Exit(1)
-    print(WRITERS[form.value](rows), end="")
-    if by is By.level and form is not Form.csv:
-        mark = "% " if form is Form.latex else ""
-        print("\n" + textwrap.fill(MEANING, width_here(60, 100), initial_indent=mark, subsequent_indent=mark))
     for one in found:
         if one["missing"]:
             typer.echo(f"{one['sweep']} is not finished: {one['missing']:,} of {one['jobs']:,} jobs are missing", err=True)
+        if one["outdated"]:
+            counted = "counted here" if earlier else "--earlier counts them"
+            typer.echo(f"{one['outdated']:,} of them ended under another version of Popcorn or other settings; {counted}", err=True)
+    if not rows:
+        raise typer.Exit(1)

@@ -95,6 +95,10 @@ def test_what_was_answered_under_another_version_counts_where_that_is_asked_for(
     assert (len(attempts), plan.outdated) == (0, 2)
     _, attempts, standings = results(folder, earlier=True)
     assert len(attempts) == 2 and by_level(standings)[0]["correct_share"] == 1.0
+    told_now = told()
+    assert told_now.exit_code == 1 and "2 of them ended under another version" in told_now.stderr and "--earlier" in told_now.stderr
+    counted = told("--earlier", "--json")
+    assert counted.exit_code == 0 and json.loads(counted.stdout)["rows"][0]["correct_share"] == 1.0
 
 
 def test_a_cache_that_was_copied_from_elsewhere_is_read_where_it_lies(cache, tmp_path):
