@@ -88,14 +88,9 @@ class Watch:
 
     def check(self, own: Collection[int] | None = None, beside: Collection[int] = ()) -> Steadiness:
         """Compare now with the start. `own` and `beside` where our processes are others now."""
-        ours = self.own if own is None else frozenset(own)
+        ours = self.own | self.beside if own is None else frozenset(own)
         worked = count_at_work(self.machine, self.beside | frozenset(beside), self.began_s)
         return compare(self.before, look(self.machine), self.own | self.beside, ours | frozenset(beside), worked)
-
-
-def watch(machine: Machine, own: Collection[int] = ()) -> Watch:
-    """Begin to watch a machine."""
-    return Watch(machine, own)
 
 
 def count_at_work(machine: Machine, pids: Collection[int], since_s: float) -> int:

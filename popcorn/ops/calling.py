@@ -68,10 +68,10 @@ def describe(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
     bound = op.signature.bind(args, kwargs)
     floating = {tensor.dtype for tensor in bound.tensors if tensor.is_floating_point()}
     found = PRECISIONS.get(next(iter(floating)), "other") if len(floating) == 1 else "mixed" if floating else "other"
-    whole = {
-        spec.name: str(t.dtype).removeprefix("torch.")
+    odd = {
+        spec.name: kind
         for spec, t in zip(op.signature.inputs, bound.tensors, strict=True)
-        if not t.is_floating_point()
+        if (kind := str(t.dtype).removeprefix("torch.")) != spec.whole and (spec.whole or not t.is_floating_point())
     }
     device = bound.tensors[0].device
     if found == "float32" and device.type == "cuda" and torch.backends.cuda.matmul.allow_tf32:
@@ -85,7 +85,7 @@ def describe(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
         gradient=torch.is_grad_enabled() and any(tensor.requires_grad for tensor in bound.tensors),
         autocast=torch._C._is_any_autocast_enabled(),
         capability=torch.cuda.get_device_capability(device) if device.type == "cuda" else None,
-        whole=whole,
+        odd=odd,
     )
 
 

@@ -50,8 +50,8 @@ class Call:
     """Under torch.autocast."""
     capability: tuple[int, int] | None = None
     """Compute capability of the GPU."""
-    whole: Mapping[str, str] = field(default_factory=dict)
-    """Element types of the arguments that are no floating tensors, by name: `{"target": "int64"}`."""
+    odd: Mapping[str, str] = field(default_factory=dict)
+    """Element types of arguments that are not of the declared kind, by name: `{"target": "int32"}` where an index is int64."""
 
     def case(self) -> Case:
         """The case that a record of this call would have. Raises ValueError for element types that no record holds."""

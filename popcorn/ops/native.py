@@ -271,11 +271,9 @@ def native(
             return Rejected("has no backward")
         if math.prod(asked.dims.values()) == 0:
             return Rejected("takes no empty tensors")
-        for spec in op.signature.inputs:
-            if asked.whole.get(spec.name) != spec.whole:
-                return Rejected(
-                    f"takes {spec.name} as {spec.whole or 'a floating tensor'}; the call has {asked.whole.get(spec.name, 'one')}"
-                )
+        for name, kind in asked.odd.items():
+            wanted = next(spec.whole for spec in op.signature.inputs if spec.name == name)
+            return Rejected(f"takes {name} as {wanted or 'a floating tensor'}; the call has {kind}")
         try:
             _ = kernel.library
         except PopcornError as error:

@@ -14,7 +14,7 @@ from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_e
 from popcorn.measure.launches import LONGEST
 from popcorn.measure.roofline import impossible_below, place
 from popcorn.measure.stats import compared
-from popcorn.measure.steadiness import Steadiness
+from popcorn.measure.steadiness import Steadiness, Watch
 from popcorn.schema.measurement import Counters, Energy, Interval, Launches, Measurement, Memory, Roofline, Timing
 from popcorn.units import show_time
 from popcorn.verify.defences.registry import look
@@ -158,7 +158,7 @@ def at_least(timing: Timing, busy_s: float | None) -> Timing:
     longer = {name: getattr(mine, name) * factor for name in ("time_s", "low_s", "high_s", "p10_s", "p90_s", "mean_s")}
     speedup = _divided(timing.speedup, factor)
     compiled = _divided(timing.speedup_compiled, factor) if timing.speedup_compiled else None
-    why = f"the driver counts {show_time(busy_s)} of the device a call, beside others, where {show_time(mine.time_s)} were claimed, and that counts"
+    why = f"by the driver's account, beside others, a call takes the device at least {show_time(busy_s)}, where {show_time(mine.time_s)} were claimed, and that counts"
     told = {
         "candidate": mine.model_copy(update=longer), "speedup": speedup, "speedup_compiled": compiled,
         "comparison": compared(speedup, control.noise or 0.0),
@@ -228,17 +228,18 @@ def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, messag
     """Calls made, which its own times must allow; on a GPU the driver says how long the device was busy with them. Where somebody else's work was seen on
     the device the account tells of that, too, and accuses nobody: what it says of a call, where that is more than was claimed, is the launch's to keep."""
     uuid, seconds = session.bench.machine.device_uuid, message["seconds"]
+    watch = Watch(session.bench.machine, *session.processes()) if _host_hides(session, timing) and timing.control is not None else None
     began_s, start_s = time.monotonic(), time.time()
     calls = session.ask_candidate(launch.children[CANDIDATE], message, "counting", seconds + session.request.timeout_s).get("calls")
     wall_s, mine = time.monotonic() - began_s, timing.candidate
     once_s = max(mine.low_s, mine.host_time_s or 0.0) if session.bench.cuda else mine.low_s
     session.check("counting", "clock", calls, seconds, once_s, message["chunk"], find="find_in_burst")
     assert isinstance(calls, int)
-    if not _host_hides(session, timing) or timing.control is None:
+    if watch is None:
         return calls
     share = busy_share(uuid, start_s, start_s + wall_s)
     facts = (share, wall_s, calls, mine.time_s, kernels_s)
-    if not launch.taken.steadiness.shared:
+    if not (launch.taken.steadiness.shared or watch.check(*session.processes()).shared):
         session.check("counting", "clock", *facts, find="find_busy")
     elif share is not None and look("clock", *facts, find="find_busy") is not None:
         launch.busy_s = share * wall_s / calls

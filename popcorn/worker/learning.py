@@ -1,22 +1,23 @@
 """What the zygote imports once, so that no later child does. Runs in the zygote; what is asked for is decided in the parent.
 
-An evaluation has a dozen processes, each fresh: a package whose import takes five seconds would take a minute of it. Only packages that are known to
-start no thread and to touch no GPU at their import are learned: a fork would be none after that. torch is there already.
+An evaluation has a dozen processes, each fresh: a package whose import takes five seconds would take a minute of it. Only what is known to start no
+thread and to touch no GPU at its import is learned, models of transformers and their configs: a fork would be none after that. torch is there already.
 """
 
 import ast
 import contextlib
 import gc
 import importlib
+import re
 
 COMPILING = "torch.compile"
-PACKAGES = ("transformers",)
-LONGEST = 56
-"""Characters of what can be asked for."""
+LONGEST, MOST = 56, 16
+"""Characters of what can be asked for, and how much of one text."""
+_KNOWN = re.compile(r"transformers(\.(?!TF|Flax)[A-Z][A-Za-z0-9_]*?(Config|Model|For[A-Z][A-Za-z]*))?", re.ASCII)
 
 
 def learnable(source: str) -> list[str]:
-    """What a problem's text imports from these packages, as `package` and `package.Name`. A text that is no Python names nothing."""
+    """What a problem's text imports of that kind, as `package` and `package.Name`. A text that is no Python names nothing."""
     try:
         statements = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -27,19 +28,24 @@ def learnable(source: str) -> list[str]:
             found |= dict.fromkeys(alias.name for alias in statement.names)
         elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
             found |= dict.fromkeys([statement.module, *(f"{statement.module}.{alias.name}" for alias in statement.names)])
-    return [name for name in found if name.partition(".")[0] in PACKAGES and len(name) <= LONGEST]
+    return [name for name in found if may_be_learned(name)][:MOST]
+
+
+def may_be_learned(name: str) -> bool:
+    """Whether it is on the list."""
+    return len(name) <= LONGEST and _KNOWN.fullmatch(name) is not None
 
 
 def learn(what: str) -> None:
     """Import it, a name of a package too: some load what is behind a name when it is asked for."""
-    with contextlib.suppress(Exception):  # where it cannot be had, the child that needs it says so
+    with contextlib.suppress(Exception, SystemExit):  # where it cannot be had, the child that needs it says so
         if what == COMPILING:
             _learn_compiling()
-        elif what in PACKAGES:
-            importlib.import_module(what)
-        elif what.partition(".")[0] in PACKAGES:
-            module, _, name = what.rpartition(".")
-            getattr(importlib.import_module(module), name)
+        elif may_be_learned(what):
+            package, _, name = what.partition(".")
+            module = importlib.import_module(package)
+            if name:
+                getattr(module, name)
     # frozen objects stay on shared pages: no garbage collection in a child touches (and so copies) them
     gc.collect()
     gc.freeze()

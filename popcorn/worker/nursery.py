@@ -19,6 +19,8 @@ from popcorn.worker.memory_watch import MemoryWatch
 from popcorn.worker.wire import Channel, Closed, Malformed, TimedOut
 
 OUTPUT_CAP_BYTES = 64 << 10
+_LEARNING_S = 120.0
+"""Longest that the zygote is given for what it learns."""
 _SCRUBBED = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
 
@@ -154,6 +156,8 @@ class Nursery:
         self._ready = False
         self._gone = False
         self._learned: set[str] = set()
+        self._learning = 0
+        """What the zygote was asked to learn and has not learned yet: until then it neither forks nor kills."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         self._process = subprocess.Popen(
@@ -199,7 +203,9 @@ class Nursery:
             self._learned.update(new)
             with contextlib.suppress(OSError):  # one that is gone is noticed where it is asked for a child
                 for name in new:
-                    self._control.sendall(f"learn {name}".ljust(64).encode())
+                    with self._changed:
+                        self._learning += 1
+                    self._control.sendall(f"learn {name}".ljust(64).encode("ascii"))
             return bool(new)
 
     def fork(self, timeout_s: float = 60.0) -> Child:
@@ -219,7 +225,7 @@ class Nursery:
             channel_theirs.close()
             os.close(output_write)
         with self._changed:
-            if not self._changed.wait_for(lambda: job in self._forked or self._gone, timeout_s) or self._gone:
+            if not self._changed.wait_for(lambda: job in self._forked or self._gone, timeout_s + self._busy_s()) or self._gone:
                 raise HarnessFailure(self.describe_end() if self._gone else f"the zygote did not fork in {timeout_s:g} s")
             pid = self._forked.pop(job)
         return Child(self, pid, Channel(channel_ours), output_read)
@@ -236,7 +242,11 @@ class Nursery:
             return
         with self._lock, contextlib.suppress(OSError):
             self._control.sendall(f"kill {pid}".ljust(64).encode())
-        self.wait(pid, 10.0)
+        self.wait(pid, 10.0 + self._busy_s())
+
+    def _busy_s(self) -> float:
+        """How much longer the zygote may take to answer."""
+        return _LEARNING_S if self._learning else 0.0
 
     def close(self) -> None:
         """End the zygote and with it every child."""
@@ -268,6 +278,8 @@ class Nursery:
                         case "forked":
                             self._forked[message["job"]] = message["pid"]
                             self._statuses.pop(message["pid"], None)  # numbers are used again: that was another process
+                        case "learned":
+                            self._learning -= 1
                         case "exited":
                             self._statuses[message["pid"]] = message["status"]
                     self._changed.notify_all()

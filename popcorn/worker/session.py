@@ -22,6 +22,7 @@ from popcorn.toolchain.result import BuildResult
 from popcorn.verify.defences.registry import look
 from popcorn.worker.bench import Bench
 from popcorn.worker.between import Between
+from popcorn.worker.census import tree_of
 from popcorn.worker.gate import refused, refused_build
 from popcorn.worker.learning import COMPILING, learnable
 from popcorn.worker.nursery import Child, ChildDied, DeadlinePassed, MemoryPassed
@@ -293,11 +294,11 @@ class Session:
         }
 
     def processes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Process ids of this evaluation and of those that wait, nobody on the way out or in: what they do on the device disturbs nobody else's measuring; and
+        """Process ids of this evaluation, with what its processes started, and of those that wait, nobody on the way out or in: what they do on the device disturbs nobody else's measuring; and
         of other evaluations of this bench that are at work now: a build lane's imports, which have a context."""
         self.settle()
         beside = self._at_work()  # twice, as one may have come to rest meanwhile
-        own = (*(child.pid for child in self._children), *self.bench.waiting())
+        own = (*(pid for child in self._children for pid in tree_of(child.pid)), *self.bench.waiting())
         return own, (*beside, *self._at_work())
 
     def _at_work(self) -> list[int]:

@@ -105,6 +105,8 @@ def _serve(control: socket.socket, jobs: set[int], wake: tuple[int, int]) -> boo
             _kill_tree(int(argument))
     elif verb == "learn":
         learning.learn(argument)
+        with contextlib.suppress(Closed):
+            Channel(control).send({"event": "learned"})
     elif verb == "fork":
         pid = os.fork()
         if pid == 0:

@@ -92,7 +92,7 @@ def test_a_snapshot_reads_throttles_clock_and_processes(library):
 
 def test_an_idle_gpu_has_no_clock_to_compare(library):
     library.mask, library.sm_mhz = 0x1, 345
-    watching = steadiness.watch(probe.probe())
+    watching = steadiness.Watch(probe.probe())
     library.mask, library.sm_mhz = 0, 1980
     assert watching.before.sm_clock_hz is None
     assert not any("SM clock" in reason for reason in watching.check().reasons)

@@ -12,7 +12,7 @@ import pytest
 from popcorn.devices.probe import probe
 from popcorn.measure import steadiness
 from popcorn.measure.fake import FakeClock, FakeDevice
-from popcorn.measure.steadiness import WAITS, Snapshot, Watch, compare, look, waits, watch
+from popcorn.measure.steadiness import WAITS, Snapshot, Watch, compare, look, waits
 
 QUIET = Snapshot(
     0.0, throttles=frozenset(), sm_clock_hz=1.98e9, gpu_processes=frozenset({7}), load=1, cores=2, throttled_s=5.0, steal_s=3.0
@@ -113,7 +113,7 @@ def test_a_fake_device_that_throttles_is_caught_by_its_clock():
 
 def test_this_processor_can_be_looked_at():
     machine = probe("cpu")
-    watching = watch(machine)
+    watching = Watch(machine)
     seen = look(machine)
     assert seen.cores >= machine.threads and seen.time_s <= time.monotonic()
     assert seen.load is None or seen.load >= 1
@@ -154,6 +154,7 @@ def test_another_evaluations_import_disturbs_only_where_it_works_on_the_gpu(monk
     monkeypatch.setattr(steadiness, "look", lambda machine: replace(QUIET, gpu_processes=frozenset({7, 8, 9})))
     machine = SimpleNamespace(device_uuid="GPU-1")
     assert Watch(machine, {7, 8}, {9}).check({7, 8}, {9}).fit is True
+    assert Watch(machine, {7, 8}, {9}).check().fit is True, "who stood beside at the start does so at the end"
     worked = Watch(machine, {7}, {8, 9}).check({7}, {8, 9})
     assert worked.fit is False and worked.reasons == ("1 process(es) of other evaluations worked on the GPU",)
 

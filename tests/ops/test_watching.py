@@ -9,7 +9,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from popcorn.bench import asking
 from popcorn.ops import linear_cross_entropy, rms_norm, rotary_embedding, selective_log_softmax
+from popcorn.ops.calls import ACCEPTED
 from popcorn.ops.registry import FirstAccepting, find_op, list_ops
 from popcorn.ops.signature import Mismatch
 from tests.ops.test_every_implementation import SIZES
@@ -166,3 +168,12 @@ def test_a_batch_without_a_row_that_counts_moves_nothing(name):
     loss = linear_cross_entropy[name](x, weight, torch.full((3,), -100))
     loss.backward()
     assert loss.isnan() and not x.grad.any() and not weight.grad.any()
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "int8_matmul", "moe_dispatch", "rotary_embedding", "rms_norm"])
+def test_a_call_of_a_case_is_answered_as_the_call_of_its_tensors(name):
+    op = find_op(name)
+    made = op.call_of(*op.make_inputs(SIZES.get(name) or dict.fromkeys(op.signature.dims, 4)))
+    asked = asking.call_of(made.case(), "cpu")
+    accepts = op.implementations["popcorn"].accepts
+    assert made.odd == {} and accepts(made) == accepts(asked) == ACCEPTED

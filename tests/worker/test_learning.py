@@ -2,10 +2,11 @@
 
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popcorn.worker.learning import LONGEST, PACKAGES, learn, learnable
+from popcorn.worker.learning import MOST, learn, learnable
 from tests.worker.conftest import Candidate
 
 TEXT = """
@@ -22,13 +23,19 @@ class Model:
 
 
 def test_a_problems_text_names_what_it_imports_from_packages_that_may_be_learned():
-    assert learnable(TEXT) == ["transformers.models.gpt2", "transformers", "transformers.GPT2Config", "transformers.GPT2LMHeadModel"]
-    assert learnable("def broken(:") == learnable("from transformers import " + "A" * 80)[1:] == []
+    assert learnable(TEXT) == ["transformers", "transformers.GPT2Config", "transformers.GPT2LMHeadModel"]
+    assert learnable("def broken(:") == learnable("from transformers import " + "A" * 80 + "Model")[1:] == []
 
 
-@given(st.text(max_size=200))
-def test_any_text_names_only_what_is_on_the_list(text):
-    assert all(name.partition(".")[0] in PACKAGES and len(name) <= LONGEST for name in learnable(text))
+@pytest.mark.parametrize("name", ["Trainer", "TFGPT2Model", "FlaxBertModel", "pipeline", "é" * 20 + "Model", "models", "GPT2Tokenizer"])
+def test_what_may_start_threads_or_touch_a_device_is_not_learned(name):
+    assert learnable(f"from transformers import {name}") == ["transformers"]
+
+
+@given(st.text(max_size=60))
+def test_what_any_text_names_fits_a_message_to_the_zygote(text):
+    found = learnable(f"from transformers import GPT2{text}Model, {text}Config\nimport {text}")
+    assert len(found) <= MOST and all(len(f"learn {name}".encode()) <= 64 and name.partition(".")[0] == "transformers" for name in found)
 
 
 def test_every_later_child_has_imported_what_was_learned_and_nothing_else_is(bench):
