@@ -7,6 +7,7 @@ reward.bounded, reward.outcome, reward.low
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +22,7 @@ WAIT_S = 30.0
 MAX_SOURCE, MAX_BATCH, MOST_BYTES = 256_000, 64, 900_000
 """Of a text, in characters; of a batch; of a body: the service's own limits, and a margin."""
 TRIES = 8
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")
 
 
 class Reward(float):
@@ -33,6 +35,8 @@ class Reward(float):
     speedup: float | None
     low: float | None
     high: float | None
+    fit: bool | None
+    """Whether the controls of that evaluation passed; where they did not, its speedup claims nothing."""
     record: str | None
     """Id of the record; None for a text that could not be judged at all."""
     official: bool
@@ -42,7 +46,7 @@ class Reward(float):
         """From an answer of the service."""
         made = cls(result["reward"])
         made.bounded = result["reward_bounded"]
-        for name in ("outcome", "reason", "speedup", "low", "high", "record", "official"):
+        for name in ("outcome", "reason", "speedup", "low", "high", "fit", "record", "official"):
             setattr(made, name, result[name])
         return made
 
@@ -183,8 +187,10 @@ class RemoteEngine:
 
 
 def _sent(question: dict[str, Any]) -> dict[str, Any]:
-    """A question as it can travel: a text beyond the longest is cut, and rejected as the whole would be; halves of characters are replaced."""
-    return {**question, "source": str(question["source"])[: MAX_SOURCE + 1].encode("utf-8", "replace").decode("utf-8")}
+    """A question as it can travel: a text beyond the longest is cut, and rejected as the whole would be; halves of characters and control characters, which
+    take six bytes each on their way, are replaced."""
+    source = _CONTROLS.sub("?", str(question["source"])[: MAX_SOURCE + 1])
+    return {**question, "source": source.encode("utf-8", "replace").decode("utf-8")}
 
 
 def _parts(questions: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

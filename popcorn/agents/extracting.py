@@ -12,6 +12,8 @@ _FENCE = re.compile(r"(```+|~~~+)([^\n`]*)$", re.MULTILINE)
 _THOUGHT = re.compile(r"</think(?:ing)?>")
 _LINE_END = re.compile(r"\r\n?")
 _MOST_FENCES, _MOST_CLOSINGS, _MOST_BLOCKS = 400, 8, 100
+_MOST_READ = 8_000_000
+"""Characters of all blocks that are tried, together."""
 
 
 def find_kernel(text: str, language: str) -> str | None:
@@ -21,10 +23,12 @@ def find_kernel(text: str, language: str) -> str | None:
     block that was cut off at the end of the text counts: its verdict will say so.
     """
     text = text[:MAX_TEXT]
+    left = _MOST_READ
     for part in parts_of(text):
         whole = [part] if "```" not in part else []
         for block in (*whole, *islice(chain(*_blocks(part)), _MOST_BLOCKS), part):
-            if block.strip() and _keeps(block, language):
+            left -= len(block)
+            if left > 0 and block.strip() and _keeps(block, language):
                 return block.strip("\n") + "\n"
     return max((block.strip("\n") + "\n" for block, *_ in _blocks(parts_of(text)[-1]) if block.strip()), key=len, default=None)
 

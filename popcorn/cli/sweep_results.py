@@ -34,7 +34,9 @@ def results_command(
     earlier: Annotated[
         bool, typer.Option("--earlier", help="Count missing jobs as they ended under another version or other settings.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The same as --format json: an object, of several sweeps a list of them.")
+    ] = False,
 ) -> None:
     """What the models of a sweep reached: correct, fast_1, speedups, tokens, money, with every planned problem counted."""
     from popcorn.cli.listing import width_here

@@ -166,10 +166,11 @@ class Op:
             self._complete = True
         if REFERENCE not in self._implementations:  # it comes last
             self._implementations.setdefault(COMPILED, compiled(self))
-            self._implementations[REFERENCE] = Implementation(
-                REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash
-            )
+            self._implementations[REFERENCE] = self._as_implementation()
         return self._implementations
+
+    def _as_implementation(self) -> Implementation:
+        return Implementation(REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash)
 
     def load_only(self, name: str) -> Implementation:
         """One implementation, without the others: packages of other people take seconds to import. Raises KeyError. Needs torch."""
@@ -178,8 +179,8 @@ class Op:
             for folder in (self.folder, adopted_folder(self.name)):
                 if (path := folder / f"impl_{name}.py").is_file():
                     return load(self.name, path, ours=folder == self.folder)
-            if name == COMPILED:
-                return compiled(self)
+            if name in (COMPILED, REFERENCE):
+                return compiled(self) if name == COMPILED else self._as_implementation()
         return self.implementations[name]
 
     def implementation(

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import io
 import symtable
 import textwrap
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ def text_of(function: Callable[..., Any]) -> str:
     whole = file_of(function).read_text(encoding="utf-8")
     for statement in ast.parse(whole).body:
         decorators = [one.lineno for one in getattr(statement, "decorator_list", [])]
-        lines = whole.splitlines(keepends=True)[min([statement.lineno, *decorators]) - 1 : statement.end_lineno]
+        lines = io.StringIO(whole).readlines()[min([statement.lineno, *decorators]) - 1 : statement.end_lineno]
         for name in _bound(statement):
             tops.setdefault(name, []).append("".join(lines))
     used: dict[str, None] = {}
@@ -43,7 +44,15 @@ def text_of(function: Callable[..., Any]) -> str:
     return "\n".join([*sorted(used, key=whole.index), own])
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def _bound(top: ast.stmt) -> Iterator[str]:
+    """Names that a statement gives, `if`, `try` and `with` those within them."""
+    opaque = isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    for one in [top] if opaque else ast.walk(top):
+        if isinstance(one, ast.stmt):
+            yield from _given(one)
+
+
+def _given(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
     elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):

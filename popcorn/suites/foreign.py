@@ -65,7 +65,7 @@ def open_foreign(problem: Problem) -> Foreign:
         names = ", ".join(f"`{name}` (line {line})" for name, line in missing[:3])
         raise BadProblem(f"{problem.id} uses {names}, which it never defines; define it in the file or run another problem")
     draws = ForeignInputs()
-    with _kernelbench(), names_that_seed(), cuda_means_here():
+    with _kernelbench(), cuda_means_here(), names_that_seed():
         module = execute(problem, {INJECTED: draws})
     draws.constants = {name: value for name, value in vars(module).items() if type(value) is int and not name.startswith("_")}
 

@@ -21,7 +21,7 @@ def seeds_are_the_trials(own: Iterable[Any] = ()) -> Iterator[None]:
     """Within: a seed that the file gives to torch, random or numpy is mixed with the one that torch's generator has now; what it leaves to chance
     (`default_rng()`) follows from that alone. Generators among `own`, the file's globals, begin anew, too.
 
-    It does not reach `torch.default_generator`, the clock or the system's entropy.
+    It does not reach `torch.default_generator`, numpy's SeedSequence, the clock or the system's entropy.
     """
     global _trial
     before, _trial = _trial, torch.initial_seed()
@@ -49,13 +49,14 @@ def names_that_seed() -> Iterator[None]:
 
 def _ours() -> list[tuple[Any, str, Any]]:
     """(module, name, what takes its place)."""
+    seed = random.seed
     names: list[tuple[Any, str, Any]] = [
         (torch, "manual_seed", _mixing(torch.manual_seed)),
         (torch.random, "manual_seed", _mixing(torch.random.manual_seed)),
         (torch.cuda, "manual_seed", _mixing(torch.cuda.manual_seed)),
         (torch.cuda, "manual_seed_all", _mixing(torch.cuda.manual_seed_all)),
         (torch, "Generator", _seeded(torch.Generator)),
-        (random, "seed", _mixing(random.seed)),
+        (random, "seed", lambda a=None, version=2: seed(_mixed(a), version)),
         (random, "Random", _Random),
     ]
     if "numpy" in sys.modules:
@@ -64,6 +65,7 @@ def _ours() -> list[tuple[Any, str, Any]]:
             (drawn, "seed", _mixing(drawn.seed, bits=32)),
             (drawn, "RandomState", _old(drawn.RandomState)),
             (drawn, "default_rng", _mixing(drawn.default_rng)),
+            *((drawn, name, _mixing(getattr(drawn, name))) for name in ("PCG64", "MT19937", "Philox", "SFC64")),
         ]
     return names
 

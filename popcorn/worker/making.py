@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from popcorn.suites.loading import Loaded
+from popcorn.suites.modules import reason_of
 from popcorn.verify.inputs import Drawing, cast, lay_out
 from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Held
@@ -56,7 +57,21 @@ class Maker:
 
     def refuse_unrepeatable(self, tried: Tried) -> None:
         """Raises Failed for a problem that makes other inputs or weights from the same seed, and of them another answer: an honest one would be held
-        to another's truth. Memory that nobody filled has any values, and may be handed over where nothing depends on it."""
+        to another's truth. Memory that nobody filled has any values, and may be handed over where nothing depends on it. Nothing is said where there is no room for a second."""
+        try:
+            what = self._unrepeatable(tried)
+        except (MemoryError, torch.OutOfMemoryError):
+            return
+        except Exception as error:
+            raise Failed("invalid_reference", f"the reference fails when it is made a second time: {reason_of(error)}") from error
+        if what is not None:
+            raise Failed(
+                "invalid_reference",
+                f"{what} gives other values at every call, whatever the seed (a counter, the clock, the system's entropy), so no answer "
+                "could be held to its truth; let it draw from torch's generator",
+            )
+
+    def _unrepeatable(self, tried: Tried) -> str | None:
         inputs, _, model = self._make(tried.question)
         for what, before, now in (
             ("get_inputs", tensors_of(tried.inputs), tensors_of(inputs)),
@@ -66,11 +81,8 @@ class Maker:
                 continue
             again = self._answer(model, inputs, tried.cotangents, tried.differentiable, tried.question, self.precision)
             if another_answer(tensors_of(dict(tried.reference)), tensors_of(dict(again))):
-                raise Failed(
-                    "invalid_reference",
-                    f"{what} gives other values at every call, whatever the seed (a counter, the clock, the system's entropy), so no answer "
-                    "could be held to its truth; let it draw from torch's generator",
-                )
+                return what
+        return None
 
     def rehearse(self, question: Question) -> None:
         """An answer that nobody needs, for what only a first one does."""

@@ -11,7 +11,8 @@ _DEEPEST = 8
 
 def attributes(one: Any, depth: int = 0) -> dict[str, Any] | None:
     """What a config object (a dataclass, a namespace, an instance of a class of its own) holds by name, its properties included; None for anything
-    that holds or does more: a tensor, a module, a function, a dict's subclass, an enumeration's member."""
+    that holds or does more: a tensor, a module, a function, a dict's subclass, an enumeration's member; and for what lies in slots or under keys that are no
+    text, as in a config of transformers."""
     kind = type(one)
     more = isinstance(one, Enum | type | torch.nn.Module | torch.Tensor | Iterable) or callable(one)
     if more or not hasattr(one, "__dict__") or depth > _DEEPEST:

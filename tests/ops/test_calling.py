@@ -142,6 +142,6 @@ def test_one_implementation_is_loaded_without_the_others(monkeypatch):
     rms_norm.reload()
     loaded.clear()
     assert rms_norm.load_only("inductor").language == "torch" and not loaded, "it needs no file"
-    assert rms_norm.load_only("torch").run is rms_norm.reference
+    assert rms_norm.load_only("torch").run is rms_norm.reference and not loaded
     with pytest.raises(KeyError):
         rms_norm.load_only("no_such")

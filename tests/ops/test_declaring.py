@@ -124,7 +124,7 @@ def test_a_kernel_that_changed_is_another_implementation(tmp_path):
     for version in (1, 2):
         file = tmp_path / f"mine_{version}.py"
         file.write_text(
-            f"KERNEL = 'version {version}'\n\n\ndef _launch(x):\n    return (KERNEL, x)\n\n\ndef run(x):\n    return _launch(x)\n",
+            f"try:\n    import triton\n    KERNEL = 'version {version}'\nexcept ImportError:\n    KERNEL = 'version {version}'\n\n\ndef _launch(x):\n    return (KERNEL, x)\n\n\ndef run(x):\n    return _launch(x)\n",
             encoding="utf-8",
         )
         run: Callable[..., Any] = run_for_definitions(str(file))["run"]

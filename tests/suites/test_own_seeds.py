@@ -13,7 +13,7 @@ HEAD = """import random
 import numpy as np
 import torch
 from numpy.random import default_rng
-from torch import manual_seed
+from torch import Generator, manual_seed
 own = torch.Generator().manual_seed(1)
 old, new, plain = np.random.RandomState(1), np.random.default_rng(1), random.Random(1)
 
@@ -37,6 +37,9 @@ WAYS = {
     "old numpy": "return [torch.from_numpy(np.random.RandomState(3).randn(4))]",
     "numpy's of the module": "return [torch.from_numpy(old.randn(4) + new.standard_normal(4))]",
     "python": "random.seed(0)\n    return [torch.tensor([random.random() + random.Random(0).random()])]",
+    "python by its argument's name": "random.seed(a=3)\n    return [torch.tensor([random.random()])]",
+    "a bit generator of numpy": "return [torch.from_numpy(np.random.Generator(np.random.PCG64(42)).standard_normal(4))]",
+    "a generator that was imported by name": "return [torch.randn(4, generator=Generator().manual_seed(0))]",
     "python's of the module": "return [torch.tensor([plain.random()])]",
 }
 
