@@ -104,7 +104,8 @@ def launches(found: Launches) -> str:
     copies = f" and {found.copies} cop{'y' if found.copies == 1 else 'ies'}" if found.copies else ""
     text = f"{found.kernels} {what}{copies} · eager {UNKNOWN if found.baseline_kernels is None else found.baseline_kernels}"
     text += f" · fusion {show_ratio(found.fusion_ratio)}"
-    return text + (f" · {show_percent(found.custom_share)} of the time in own kernels" if found.custom_share is not None else "")
+    where = "outside torch's operators" if found.source == "dispatch" else "in own kernels"
+    return text + (f" · {show_percent(found.custom_share)} of the time {where}" if found.custom_share is not None else "")
 
 
 def speed_of_light(found: Roofline) -> str:

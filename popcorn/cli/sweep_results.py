@@ -64,6 +64,8 @@ def results_command(
         if by is By.level and form is not Form.csv:
             mark = "% " if form is Form.latex else ""
             print("\n" + textwrap.fill(MEANING, width_here(60, 100), initial_indent=mark, subsequent_indent=mark))
+        elif form is Form.text:
+            print("\nA dash: no correct kernel, or the machine's controls failed when it was timed, so that its speedup claims nothing.")
     else:
         typer.echo("no job has ended yet; `popcorn sweep status` says what is under way", err=True)
     for one in found:

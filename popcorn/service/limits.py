@@ -30,7 +30,12 @@ class Limits:
         headers = dict(scope["headers"])
         given = headers.get(b"authorization", b"")
         if scope["path"] not in OPEN and not self._known(given):
-            await _refuse(send, 401, "a token is needed: Authorization: Bearer TOKEN", [(b"www-authenticate", b"Bearer")])
+            await _refuse(
+                send,
+                401,
+                "the token is another one" if given else "a token is needed: Authorization: Bearer TOKEN",
+                [(b"www-authenticate", b"Bearer")],
+            )
             return
         wait_s = self._rate(hashlib.sha256(given).digest())
         if wait_s:

@@ -160,7 +160,12 @@ def launches(record: Record) -> Section:
         fact("fusion ratio (eager / kernel)", told.fusion_ratio, words.ratio, unknown=told.reason),
         fact("copies and fills", told.copies, words.whole, unknown=told.reason),
         fact("total device time", told.device_time_s, words.time, unknown=told.reason),
-        fact("own code's share of it", told.custom_share, words.percent, unknown=told.track_reason or told.reason),
+        fact(
+            "time outside torch's operators" if told.source == "dispatch" else "own code's share of it",
+            told.custom_share,
+            words.percent,
+            unknown=told.track_reason or told.reason,
+        ),
         fact("track", told.track, note=told.track_reason, unknown=told.track_reason or told.reason),
     ]
     return Section("Launches and fusion", f"measure.launches · {told.source or 'no source'}", facts)

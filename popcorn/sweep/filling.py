@@ -118,7 +118,7 @@ def fill_here(folder: SweepFolder, epoch: str) -> "Session":
     session.tell("running")
     for name in phases_to_do(folder, spec):
         if folder.draining():
-            session.stop("drain", "the folder says so")
+            session.stop("drain", "asked by `popcorn sweep stop`")
             break
         python = prepare_phase(folder, spec, name)
         if python is not None:

@@ -10,6 +10,7 @@ import psutil
 
 from popcorn.agents.place import WIDTH, Place
 from popcorn.devices.probe import devices, probe
+from popcorn.errors import BadSweep
 from popcorn.measure.steadiness import Snapshot, compare, look
 from popcorn.records.store import Store
 from popcorn.schema.machine import Machine
@@ -101,8 +102,13 @@ def control(place: Place, cache: Path, problem: str = CONTROL_PROBLEM) -> bool |
 
 
 def open_places(device: str, gpus: int | None, store: Store, tell: Tell) -> list[Place]:
-    """A place for each device that the sweep may use: every GPU here (or the first `gpus`), else the CPU."""
-    names = [name for name in devices() if name.startswith("cuda")][:gpus] if device == "auto" else [device]
+    """A place for each device that the sweep may use: every GPU here (or the first `gpus`) for `cuda` and `auto`, which takes the CPU where there is none.
+    Raises BadSweep for `cuda` without a GPU."""
+    names = [name for name in devices() if name.startswith("cuda")][:gpus] if device in ("auto", "cuda") else [device]
+    if device == "cuda" and not names:
+        raise BadSweep(
+            "this sweep is for a GPU, and there is none here; `popcorn doctor` says what was found, and `device` in its file what it is for."
+        )
     return [open_place(name, store, tell, build_workers=_share(len(names))) for name in names or ["cpu"]]
 
 

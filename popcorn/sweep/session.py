@@ -178,7 +178,7 @@ class Session:
             return
         asked = self.folder.draining()
         if asked is not None:
-            self.stop("now" if asked == "now" else "drain", "the folder says so")
+            self.stop("now" if asked == "now" else "drain", "asked by `popcorn sweep stop`")
         free = shutil.disk_usage(self.cache).free
         if free < LEAST_FREE_BYTES:
             self.stop("drain", f"the disk of {self.cache} has {show_bytes(free)} left; make room, then `popcorn sweep resume`")

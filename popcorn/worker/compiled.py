@@ -19,7 +19,7 @@ def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store)
         return timing.model_copy(update={"compiled_reason": "not asked for (--no-compile)"})
     baseline = find_baseline(session, store)
     if baseline is not None:
-        unfit = "" if _is_fit(baseline) else "; the machine was not fit then: popcorn judge it condemned, and it is measured anew"
+        unfit = "" if _is_fit(baseline) else f"; the machine was not fit then: `popcorn judge {baseline.id} condemned` has it measured anew"
         session.remarks[
             f"torch.compile's time is remembered from {baseline.provenance.made[:16].replace('T', ' ')} UTC "
             f"(record {baseline.id}), against eager then{unfit}"

@@ -23,7 +23,7 @@ from popcorn.schema.record import Record
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder, find_sweep
 from popcorn.sweep.matrix import make_matrix
-from popcorn.sweep.places import UNFIT_IN_A_ROW, Gate, control
+from popcorn.sweep.places import UNFIT_IN_A_ROW, Gate, control, open_places
 from popcorn.sweep.plan import AROUND_S, make_plan
 from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
@@ -228,3 +228,9 @@ def test_the_commands_plan_and_tell_and_refuse_in_one_sentence(cache, tmp_path, 
     assert "nothing to stop" in run.invoke(app, ["sweep", "stop", "small"]).stdout and folder.draining() is None
     monkeypatch.setattr("popcorn.sweep.showing.sweep_facts", lambda _: {"state": "running"})
     assert "drains" in run.invoke(app, ["sweep", "stop", "small"]).stdout and folder.draining() == "drain"
+
+
+def test_a_sweep_for_a_gpu_begins_on_no_processor(tmp_path, monkeypatch):
+    monkeypatch.setattr("popcorn.sweep.places.devices", lambda: ["cpu"])
+    with pytest.raises(BadSweep, match="for a GPU, and there is none here"):
+        open_places("cuda", None, Store(tmp_path), print)
