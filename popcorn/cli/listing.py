@@ -17,14 +17,6 @@ class _Wrapper(textwrap.TextWrapper):
         return [part for chunk in super()._split(text) for part in re.split(r"(?<=/)(?=.)", chunk)]
 
 
-_WRAP = _Wrapper()
-
-
-def _wrap(text: str, width: int) -> list[str]:
-    _WRAP.width = width
-    return _WRAP.wrap(text)
-
-
 def width_here(least: int, most: int) -> int:
     """Columns of the terminal, 80 where there is none, within these bounds."""
     return max(least, min(shutil.get_terminal_size().columns, most))
@@ -35,7 +27,7 @@ def lay_out(
 ) -> Iterator[str]:
     """The lines of a table, at most `width` wide where the columns of `folding` can give way: between words and after a slash first, then anywhere."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    words = {index: max(len(word) for row in (headings, *rows) for word in _WRAP._split(row[index]) or [""]) for index in folding}
+    words = {index: max(len(word) for row in (headings, *rows) for word in _Wrapper()._split(row[index]) or [""]) for index in folding}
     while sum(widths) + len(GAP) * (len(widths) - 1) > width:
         giving = [index for index in folding if widths[index] > len(headings[index])]
         if not giving:
@@ -49,7 +41,7 @@ def lay_out(
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], right: Collection[int]) -> Iterator[str]:
-    folded = ([cell] if len(cell) <= width else _wrap(cell, width) for cell, width in zip(cells, widths, strict=True))
+    folded = ([cell] if len(cell) <= width else _Wrapper(width).wrap(cell) for cell, width in zip(cells, widths, strict=True))
     for line in zip_longest(*folded, fillvalue=""):
         parts = zip(line, widths, strict=True)
         yield GAP.join(part.rjust(width) if index in right else part.ljust(width) for index, (part, width) in enumerate(parts)).rstrip()

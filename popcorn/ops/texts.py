@@ -28,9 +28,10 @@ def text_of(function: Callable[..., Any]) -> str:
     own = inspect.getsource(function)
     tops: dict[str, list[str]] = {}
     whole = file_of(function).read_text(encoding="utf-8")
+    every = io.StringIO(whole).readlines()
     for statement in ast.parse(whole).body:
         decorators = [one.lineno for one in getattr(statement, "decorator_list", [])]
-        lines = io.StringIO(whole).readlines()[min([statement.lineno, *decorators]) - 1 : statement.end_lineno]
+        lines = every[min([statement.lineno, *decorators]) - 1 : statement.end_lineno]
         for name in _bound(statement):
             tops.setdefault(name, []).append("".join(lines))
     used: dict[str, None] = {}

@@ -8,7 +8,7 @@ from popcorn.verify.health import Check, flat_axes, nonfinite, passes, trivial_a
 from popcorn.worker.mailbox import tensors_of
 from popcorn.worker.pacing import LIMIT, Pace, pace_of
 from popcorn.worker.reading import product_flops, weight_bytes
-from popcorn.worker.trees import steps, wide
+from popcorn.worker.trees import another_answer, steps
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -123,12 +123,8 @@ def unsteady(oracle: "Oracle", model: Any, inputs: list[Any], question: "Questio
     flags, why = [False for _ in tensors_of(inputs)], RANDOM if oracle.drew else STATE
     another = replace(question, forward_seed=question.forward_seed + oracle.drew)
     other = dict(oracle._answer(model, inputs, [], flags, another, oracle.precision))
-    for path, leaf in answer:
-        if isinstance(leaf, torch.Tensor) and path in other:
-            theirs = other[path]
-            if leaf.shape != theirs.shape or not torch.allclose(wide(leaf), wide(theirs), 1e-3, 1e-6, equal_nan=True):
-                return why
-    return None
+    both = [(leaf, other[path]) for path, leaf in answer if isinstance(leaf, torch.Tensor) and path in other]
+    return why if another_answer([mine for mine, _ in both], [theirs for _, theirs in both]) else None
 
 
 def pace_check(oracle: "Oracle", known: _Known) -> tuple[Check, Pace]:

@@ -46,7 +46,11 @@ def learn(what: str) -> None:
             module = importlib.import_module(package)
             if name:
                 getattr(module, name)
-    # frozen objects stay on shared pages: no garbage collection in a child touches (and so copies) them
+    freeze()
+
+
+def freeze() -> None:
+    """What there is now stays on shared pages: no garbage collection in a child touches (and so copies) it."""
     gc.collect()
     gc.freeze()
 

@@ -5,7 +5,6 @@ whatever outlives its job, or tries to hide as an orphan, is killed here. When t
 """
 
 import contextlib
-import gc
 import importlib
 import os
 import select
@@ -75,9 +74,7 @@ def _import_heavy_modules(evictor_bytes: int) -> None:
 
     share_evictor(evictor_bytes)
     _learn_triton(cuda=not evictor_bytes)
-    # frozen objects stay on shared pages: no garbage collection in a child touches (and so copies) them
-    gc.collect()
-    gc.freeze()
+    learning.freeze()
 
 
 def _learn_triton(cuda: bool) -> None:
