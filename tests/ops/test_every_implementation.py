@@ -107,6 +107,8 @@ def check(op_name: str, name: str, device: str, dtype: torch.dtype, sizes: dict[
         scale = true.square().mean().sqrt().item() or 1.0
         error, own = (mine.double() - true).abs().max().item(), (theirs.double() - true).abs().max().item()
         allowed = (3 if op_name in ATTENTION else 2) * own
+        if true.abs().max().item() < own:  # terms that cancel to nothing leave their roundings, and which are larger is the processor's
+            allowed = 10 * own
         assert error <= max(allowed, floor * max(scale, true.abs().max().item())), f"output {index}"
 
 

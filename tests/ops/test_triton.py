@@ -177,3 +177,29 @@ def test_what_lies_at_an_address_by_now_is_what_is_read():
     for rows, k in ((64, 128), (32, 256), (64, 128), (16, 256)):
         left = room[: rows * k].view(rows, k).normal_()
         torch.testing.assert_close(op["triton"](left, right[:k]), left @ right[:k], rtol=2e-2, atol=2e-1)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for name in WITH_TRITON if find_op(name).differentiable])
+def test_gradients_of_gradients_are_those_of_the_reference_or_refused(name):
+    op = find_op(name)
+    torch.manual_seed(3)
+    made = on_the_gpu(name, SIZES)
+
+    def second(called, given):
+        leaves = [t.detach().requires_grad_(t.is_floating_point()) for t in given]
+        outputs = called(*leaves)
+        outputs = [out for out in (outputs if isinstance(outputs, tuple) else (outputs,)) if out.is_floating_point()]
+        wanted = [leaf for leaf in leaves if leaf.requires_grad]
+        first = torch.autograd.grad(sum(out.double().square().sum() for out in outputs), wanted, create_graph=True)
+        return [*first, *torch.autograd.grad(sum(one.double().square().sum() for one in first), wanted, allow_unused=True)]
+
+    truth = second(op.reference, [t.double() if t.is_floating_point() else t for t in made])
+    try:
+        got = second(op["triton"], made)
+    except RuntimeError as error:
+        assert "once_differentiable" in str(error)
+        return
+    for mine, true in zip(got, truth, strict=True):
+        if true is not None:
+            assert (mine.double() - true).norm() <= 0.03 * true.norm() + 1e-6
