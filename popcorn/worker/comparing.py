@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
 from popcorn.measure.steadiness import Watch
 from popcorn.measure.turns import Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
+from popcorn.verify.defences.registry import look
 from popcorn.worker.batch import check_batch
 from popcorn.worker.disputed import lengthen_all
 from popcorn.worker.judging import Trials, judge_held, settle
@@ -100,5 +99,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
     lengthen_all(turns.samples.get(CANDIDATE, []), taken)
     taken.steadiness = watch.check(*session.processes())
     if taken.slowed:
-        session.check("timing", "idle", float(np.median(taken.slowed)), find="find_slowed")
+        session.check("timing", "idle", taken.slowed, find="find_slowed")
+        if (doubt := look("idle", taken.slowed, 0.0, find="find_slowed")) is not None:
+            taken.doubts.append(f"{doubt.evidence}, by less than is certain of a call so short")
     return turns, taken, pace

@@ -314,7 +314,7 @@ class Launch:
         self.prepare(self.block + 1)
         reply, _ = self._run_block(BASELINE)
         alone = checked_samples(self.session, reply.get("samples_s"), self.pace.windows)
-        self.taken.slowed.append(float(np.median(self.cold[BASELINE]) / np.median(alone)))
+        self.taken.slowed.append((float(np.median(self.cold[BASELINE])), float(np.median(alone))))
 
     def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""

@@ -67,8 +67,8 @@ class Taken:
     """By launch on a CPU, the parent's time of a batch over what the candidate's process claimed."""
     lengthened: dict[int, float] = field(default_factory=dict)
     """By launch, the factor by which its times of the candidate were lengthened."""
-    slowed: list[float] = field(default_factory=list)
-    """Per launch on a GPU, the reference's time beside the candidate over its time after the candidate was gone."""
+    slowed: list[tuple[float, float]] = field(default_factory=list)
+    """Per launch on a GPU, seconds of the reference beside the candidate, and after the candidate was gone."""
     method: str = ""
     blocks: int = 0
     doubts: list[str] = field(default_factory=list)

@@ -157,7 +157,19 @@ def test_a_census_explains_no_more_than_two_kernels_at_once():
 
 @pytest.mark.parametrize(("ratio", "caught"), [(0.98, False), (1.15, False), (1.9, True)])
 def test_a_reference_that_is_slow_only_beside_the_candidate_catches_queued_work(ratio, caught):
-    assert (idle.find_slowed(ratio) is not None) == caught
+    assert (idle.find_slowed([(ratio * 1e-4, 1e-4)] * 3) is not None) == caught
+
+
+def test_half_a_microsecond_of_a_short_reference_accuses_nobody_and_is_seen():
+    launches = [(2.3e-6, 1.9e-6), (2.4e-6, 1.9e-6), (2.3e-6, 1.95e-6)]
+    assert idle.find_slowed(launches) is None and idle.find_slowed(launches, unsure_s=0.0) is not None
+    assert idle.find_slowed([(3.1e-6, 1.9e-6)] * 3) is not None
+
+
+def test_a_burst_may_go_faster_than_the_host_was_timed_but_makes_no_call_cheaper():
+    calls, host_s, device_s = 21904, 91e-6, 32e-6
+    assert clock.find_in_burst(calls, 1.2, device_s, 600) is None
+    assert calls > clock.most_calls(1.2, host_s, 600) > 1.2 / host_s
 
 
 @pytest.mark.parametrize("name", ["function time.perf_counter", "function torch.cuda.Event.elapsed_time", "function torch.allclose"])

@@ -129,9 +129,14 @@ def find_in_pairs(ratios: list[float], parent_s: float) -> Finding | None:
     return Finding("cheated", text)
 
 
+def most_calls(seconds: float, once_s: float, chunk: int) -> int:
+    """How many calls a burst holds at most, where one takes `once_s` by its own word."""
+    return int(SLACK * 1.15 * seconds / once_s) + chunk + 10
+
+
 def find_in_burst(calls: object, seconds: float, low_s: float, chunk: int) -> Finding | None:
-    """More calls than its own measured times (the device's, and the host's to issue one) allow would make each look cheap."""
-    if type(calls) is int and 0 < calls < SLACK * 1.15 * seconds / low_s + chunk + 10:
+    """More calls than the device's own measured time allows would make each look cheap."""
+    if type(calls) is int and 0 < calls < most_calls(seconds, low_s, chunk):
         return None
     return Finding("cheated", f"{str(calls)[:40]} calls in {seconds} s are claimed, at {show_time(low_s)} a call")
 
