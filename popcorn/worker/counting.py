@@ -53,7 +53,7 @@ def count(session: Session, trials: Trials, timing: Timing, steadiness: Steadine
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))
         launches = with_track(_launches(_ask_both(session, launch, {"do": "launches"})), timing.candidate.warm_time_s)
         _require_track(session, launches)
-        energy = _energy(session, launch, timing, launches.device_time_s)
+        energy = _energy(session, launch, timing, launches)
     finally:
         launch.close()
     timing = at_least(timing, launch.busy_s)
@@ -172,13 +172,13 @@ def _divided(ratio: Interval, by: float) -> Interval:
     return Interval(value=ratio.value / by, low=ratio.low / by, high=ratio.high / by)
 
 
-def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float | None) -> Energy:
+def _energy(session: Session, launch: Launch, timing: Timing, launches: Launches) -> Energy:
     """Energy of a call of both sides. Whether it is asked for or not, on a GPU a burst holds the candidate's times against the driver's account."""
     seconds = {CANDIDATE: _WATCHED_BURST_S if _host_hides(session, timing) else _BURST_S, BASELINE: _BURST_S}
     if not session.request.energy:
         if session.bench.cuda:
             message = {"do": "burst", "seconds": seconds[CANDIDATE], "chunk": _chunk(timing.candidate.time_s)}
-            _burst_of_candidate(session, launch, timing, message, kernels_s)
+            _burst_of_candidate(session, launch, timing, message, launches)
         return Energy(reason="not asked for")
     meter = find_meter(session.bench.machine)
     if isinstance(meter, NoMeter):
@@ -196,7 +196,7 @@ def _energy(session: Session, launch: Launch, timing: Timing, kernels_s: float |
             message = {"do": "burst", "seconds": seconds, "chunk": _chunk(once_s)}
             if side == BASELINE:
                 return session.between.run(lambda: int(session.ask(launch.children[side], message)["calls"]))
-            return session.between.run(lambda: _burst_of_candidate(session, launch, timing, message, kernels_s))
+            return session.between.run(lambda: _burst_of_candidate(session, launch, timing, message, launches))
 
         readings[side] = measure_energy(begin, meter, seconds=seconds[side], before=readings.get(CANDIDATE, known))
     session.bench.energies.keep(same, readings[BASELINE])
@@ -225,7 +225,7 @@ def _chunk(once_s: float) -> int:
     return max(1, int(0.02 / once_s))
 
 
-def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any], kernels_s: float | None) -> int:
+def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any], launches: Launches) -> int:
     """Calls made, which its own times must allow; on a GPU the driver says how long the device was busy with them. Where somebody else's work was seen on
     the device the account tells of that, too, and accuses nobody: what it says of a call, where that is more than was claimed, is the launch's to keep."""
     uuid, seconds = session.bench.machine.device_uuid, message["seconds"]
@@ -241,7 +241,7 @@ def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, messag
     if watch is None:
         return calls
     share = busy_share(uuid, start_s, start_s + wall_s)
-    facts = (share, wall_s, calls, mine.time_s, kernels_s)
+    facts = (share, wall_s, calls, mine.time_s, launches.device_time_s, launches.kernels)
     if not (launch.taken.steadiness.shared or watch.check(*session.processes()).shared):
         session.check("counting", "clock", *facts, find="find_busy")
     elif share is not None and look("clock", *facts, find="find_busy") is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from popcorn.units import show_time
 from popcorn.verify.defences.clock import SLACK
+from popcorn.verify.defences.idle import Slowed
 from popcorn.worker.batch import kept_bytes, next_questions
 from popcorn.worker.census import Census
 from popcorn.worker.judging import Trials, construct, hold_results, told
@@ -314,7 +315,7 @@ class Launch:
         self.prepare(self.block + 1)
         reply, _ = self._run_block(BASELINE)
         alone = checked_samples(self.session, reply.get("samples_s"), self.pace.windows)
-        self.taken.slowed.append((float(np.median(self.cold[BASELINE])), float(np.median(alone))))
+        self.taken.slowed.append(Slowed(float(np.median(self.cold[BASELINE])), float(np.median(alone)), self.host_s.get(BASELINE, 0.0)))
 
     def recorded_s(self, side: str) -> float:
         """The side's own word: median of its cold samples so far; on a GPU at least the host's time to issue a call."""

@@ -17,7 +17,7 @@ from popcorn.measure.timing import CudaTimer, event_bubble_s
 from popcorn.suites.modules import reason_of
 from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
-from popcorn.verify.judge import EARLIER
+from popcorn.verify.judge import EARLIER, GRADIENT
 from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Leaves, unpacked
 from popcorn.worker.mailbox import Buffer, create, free, pack, size_of, tensors_of
@@ -133,7 +133,7 @@ class Oracle(Maker):
         packed = {"inputs": pack(inputs, self.inbox), "cotangents": pack(cotangents, self.inbox), "differentiable": made.differentiable}
         packed_args, packed_state = pack(plain_sizes(init_args), self.inbox), pack(state, self.inbox)
         self._synchronize()
-        forward_only = [leaf for path, leaf in reference if not path.startswith("out['grad']")]
+        forward_only = [leaf for path, leaf in reference if not path.startswith(GRADIENT)]
         return {
             "unfit": made.unfit,
             "set": packed,

@@ -10,6 +10,7 @@ from popcorn.measure.stats import compared, interval, medians
 from popcorn.measure.steadiness import Steadiness
 from popcorn.measure.turns import Turns
 from popcorn.schema.measurement import Control, Interval, Samples, Timing
+from popcorn.verify.defences.idle import Slowed
 from popcorn.worker.session import Session
 
 BASELINE, CANDIDATE, CONTROL, PLANTED, COMPILED = "baseline", "candidate", "control", "planted", "compiled"
@@ -67,8 +68,8 @@ class Taken:
     """By launch on a CPU, the parent's time of a batch over what the candidate's process claimed."""
     lengthened: dict[int, float] = field(default_factory=dict)
     """By launch, the factor by which its times of the candidate were lengthened."""
-    slowed: list[tuple[float, float]] = field(default_factory=list)
-    """Per launch on a GPU, seconds of the reference beside the candidate, and after the candidate was gone."""
+    slowed: list[Slowed] = field(default_factory=list)
+    """The reference beside the candidate and without it, per launch on a GPU."""
     method: str = ""
     blocks: int = 0
     doubts: list[str] = field(default_factory=list)

@@ -145,6 +145,12 @@ def test_the_drivers_account_of_a_burst_catches_device_time_hidden_behind_the_ho
     assert (clock.find_busy(share, 1.2, calls, claimed_s=6e-6) is not None) == caught
 
 
+def test_a_call_of_one_kernel_hides_no_second_one_behind_the_first():
+    short = {"share": 0.216, "seconds": 1.2, "calls": 29_910, "claimed_s": 3.34e-6, "kernels_s": 7.5e-6}
+    assert clock.find_busy(**short, kernels=1) is not None and clock.find_busy(**short, kernels=2) is None
+    assert clock.find_busy(0.05, 1.2, 20_000, claimed_s=2e-6, kernels_s=2e-6, kernels=1) is None
+
+
 @pytest.mark.parametrize(("kernels_s", "caught"), [(15e-6, False), (None, True), (11e-6, True), (1.0, False)])
 def test_kernels_that_overlap_in_a_call_and_not_in_a_burst_accuse_nobody(kernels_s, caught):
     busy_s, claimed_s = 16.6e-6, 11.1e-6
@@ -157,13 +163,12 @@ def test_a_census_explains_no_more_than_two_kernels_at_once():
 
 @pytest.mark.parametrize(("ratio", "caught"), [(0.98, False), (1.15, False), (1.9, True)])
 def test_a_reference_that_is_slow_only_beside_the_candidate_catches_queued_work(ratio, caught):
-    assert (idle.find_slowed([(ratio * 1e-4, 1e-4)] * 3) is not None) == caught
+    assert (idle.find_slowed([idle.Slowed(ratio * 1e-4, 1e-4, host_s=2e-5)] * 3) is not None) == caught
 
 
-def test_half_a_microsecond_of_a_short_reference_accuses_nobody_and_is_seen():
-    launches = [(2.3e-6, 1.9e-6), (2.4e-6, 1.9e-6), (2.3e-6, 1.95e-6)]
-    assert idle.find_slowed(launches) is None and idle.find_slowed(launches, unsure_s=0.0) is not None
-    assert idle.find_slowed([(3.1e-6, 1.9e-6)] * 3) is not None
+def test_a_reference_that_waits_for_its_host_accuses_nobody_and_is_seen():
+    launches = [idle.Slowed(2.3e-6, 1.9e-6, 1e-5), idle.Slowed(2.4e-6, 1.9e-6, 9e-6), idle.Slowed(6e-6, 1.95e-6, 1e-5)]
+    assert idle.find_slowed(launches) is None and idle.find_slowed(launches, certain=False) is not None
 
 
 def test_a_burst_may_go_faster_than_the_host_was_timed_but_makes_no_call_cheaper():

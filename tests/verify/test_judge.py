@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from popcorn.schema.comparison import Errors, OutputErrors
 from popcorn.verify.compare import compare, moved
 from popcorn.verify.inputs import DISTRIBUTIONS, Drawing, nudge
-from popcorn.verify.judge import FLOORS, ILL_CONDITIONED, bound, judge, judge_values, unfit, worst
+from popcorn.verify.judge import FLOORS, GRADIENT, ILL_CONDITIONED, bound, judge, judge_values, unfit, worst
 
 FLOOR = FLOORS["float32"]
 ZERO = Errors(largest=0, p999=0, mean=0)
@@ -155,6 +155,35 @@ def test_half_precision_products_pass_in_any_order_and_fail_with_a_row_left_out(
 
     assert judged(torch.matmul, reversed_order, a, b, **settings) == "pass"
     assert judged(torch.matmul, short, a, b, **settings) == "wrong_values"
+
+
+@pytest.mark.parametrize("distribution", ["normal", "structured", "one_hot"])
+def test_gradients_of_torchs_own_attention_pass_in_half_precision_and_without_their_correction_fail(distribution):
+    torch.manual_seed(0)
+    with Drawing(distribution):
+        given = [torch.randn(1, 1, 512, 64).bfloat16() for _ in range(3)]
+    slope = torch.randn(1, 1, 512, 64).bfloat16()
+
+    def plain(q, k, v):
+        later = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+        return torch.softmax((q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5).masked_fill(later, float("-inf")), -1) @ v
+
+    def of_queries(run, tensors, slope):
+        leaves = [t.detach().clone().requires_grad_() for t in tensors]
+        return torch.autograd.grad(run(*leaves), leaves[:1], slope)[0]
+
+    def without_the_sum_over_rows(run, tensors, slope):
+        q, k, v = (t.float() for t in tensors)
+        later = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+        p = torch.softmax((q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5).masked_fill(later, float("-inf")), -1)
+        return (p * (slope.float() @ v.transpose(-1, -2)) @ k * q.shape[-1] ** -0.5).bfloat16()
+
+    truth, reference = of_queries(plain, [t.double() for t in given], slope.double()), of_queries(plain, given, slope)
+    right = of_queries(lambda *a: torch.nn.functional.scaled_dot_product_attention(*a, is_causal=True), given, slope)
+    wrong = without_the_sum_over_rows(plain, given, slope)
+    found = [compare(f"{GRADIENT}['input[0]']", got, None, truth, reference, None, FLOORS["bfloat16"]) for got in (right, wrong)]
+    assert judge_values(found[0], FLOORS["bfloat16"]) is None
+    assert judge_values(found[1], FLOORS["bfloat16"]).outcome == "wrong_values"
 
 
 def test_a_product_over_a_tenth_less_of_its_terms_fails_under_every_distribution():

@@ -4,6 +4,8 @@ import pytest
 
 from popcorn.measure.steadiness import Steadiness
 from popcorn.measure.turns import Turns
+from popcorn.verify.defences.idle import Slowed
+from popcorn.worker.comparing import shorten_reference
 from popcorn.worker.taken import BASELINE, CANDIDATE, CONTROL, LEAST_PLANTED_S, PLANTED, Taken, control_of
 
 
@@ -45,3 +47,9 @@ def test_what_was_planted_is_what_must_be_found_and_what_the_record_says():
     control = control_of(taken(1.0, 1.45), Steadiness(True), 1.5)
     assert control.fit and control.plant == 1.5
     assert "planted 1.5× slowdown was found as another" in control_of(taken(1.0, 1.05), Steadiness(True), 1.5).reason
+
+
+def test_a_reference_that_its_host_slowed_counts_as_it_is_alone_and_no_longer():
+    samples = [[[3e-3, 3e-3], [3e-3]], [[0.9e-3], [0.9e-3]], [[2e-3], [2e-3]]]
+    shorten_reference(samples, Taken(slowed=[Slowed(launch[0][0], 1e-3, host_s=2e-3) for launch in samples]))
+    assert samples == [[[1e-3, 1e-3], [1e-3]], [[0.9e-3], [0.9e-3]], [[1e-3], [1e-3]]]

@@ -30,8 +30,8 @@ IN_MOST = 1.08
 OVERHEAD_SLACK = 1.15
 _LOOP_S = 2e-6
 """The loop around a call in a row or in a batch, generously."""
-_GAP_S = 2e-6
-"""Between two kernels of one call the driver counts the device as busy."""
+_GAP_S = 1e-6
+"""Around a kernel the driver counts the device as busy, and between two of one call."""
 _AT_ONCE = 2
 _STUDENT = (318.3, 22.33, 10.21, 7.173, 5.893, 5.208, 4.785)
 """Student's t that is passed once in a thousand, for 2, 3, … 8 values."""
@@ -141,13 +141,16 @@ def find_in_burst(calls: object, seconds: float, low_s: float, chunk: int) -> Fi
     return Finding("cheated", f"{str(calls)[:40]} calls in {seconds} s are claimed, at {show_time(low_s)} a call")
 
 
-def find_busy(share: float | None, seconds: float, calls: int, claimed_s: float, kernels_s: float | None = None) -> Finding | None:
+def find_busy(
+    share: float | None, seconds: float, calls: int, claimed_s: float, kernels_s: float | None = None, kernels: int | None = None
+) -> Finding | None:
     """The device was busy for `share` of a burst of `calls` calls that lasted `seconds`; `claimed_s` is the cold time of one, longer than a warm one.
 
     A burst goes at the host's pace, so kernels on several streams that overlap in a call come one after the other there: what counts is then
-    `kernels_s`, the sum of them by the candidate's own census, but no more than two at once would explain."""
-    allowed_s = max(claimed_s, min(kernels_s or 0.0, _AT_ONCE * claimed_s))
-    if share is None or share * seconds / calls <= SLACK * allowed_s + _GAP_S:
+    `kernels_s`, the sum of them by the candidate's own census, but no more than two at once would explain, and nothing where it is of one kernel."""
+    several = kernels is None or kernels > 1
+    allowed_s = max(claimed_s, min(kernels_s or 0.0, _AT_ONCE * claimed_s)) if several else claimed_s
+    if share is None or share * seconds / calls <= SLACK * allowed_s + (1 + several) * _GAP_S:
         return None
     return Finding(
         "cheated",
