@@ -5,7 +5,8 @@
 For each measured case (sizes, element type, layout, gradient mode) of each op, the case's own records are hidden, dispatch chooses from
 the rest, and the time of its choice is divided by the time of the fastest that was right there: the regret, 1 where both are the same.
 Times are compared through speedups over the reference, taken in turns in one run. A pick is *unvalidated* where the case's class holds
-no correct record of it, or a wrong one. A case whose class has no other case is counted apart: nothing is left to choose from.
+no correct record of it, or a wrong one. A case whose class has no other case is counted apart: nothing is left to choose from. So is one of an
+implementation that cannot be loaded here: a GPU's rows are judged on such a machine.
 """
 
 import argparse
@@ -58,12 +59,12 @@ def main() -> int:
     print(
         f"all: {len(regrets)} cases, regret {geometric_mean(regrets):.3f}× (geometric mean), worst {max(regrets):.3f}×; {unvalidated} unvalidated picks;"
     )
-    print(f"     {alone} cases left out, the only one of their class")
+    print(f"     {alone} cases left out: the only one of their class, or of what cannot be loaded here")
     return int(unvalidated > 0)
 
 
 def regrets_of(name: str, store: Store) -> tuple[list[tuple[float, str]], int, int]:
-    """((regret, case) of every case that has a neighbour, cases without one, unvalidated picks)."""
+    """((regret, case) of every case that has a neighbour, cases that cannot be judged, unvalidated picks)."""
     op = find_op(name)
     current = {one.name: candidate_hash(one.source) for one in op.implementations.values()}
     cases: dict[Key, list[Record]] = defaultdict(list)
@@ -81,7 +82,7 @@ def regrets_of(name: str, store: Store) -> tuple[list[tuple[float, str]], int, i
         if len(speedups) < 2:
             continue
         others = [r for (d, c), several in cases.items() if d == device and c != case_id for r in several if like(r, first)]
-        if not others:
+        if not others or any(op.implementations[each].run is None for each in speedups.keys() & op.implementations.keys()):
             alone += 1
             continue
         chooser = Without(store=store, machine=first.machine)

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from popcorn.ops import launching, online, powers, sums, tiles
 from popcorn.ops.calls import ACCEPTED, Accepts, Answer, Call, Rejected
+from popcorn.ops.gpu_text import gpu_text
 from popcorn.ops.registry import Op, find_op
 from popcorn.ops.traced import Outputs, traced
 from popcorn.ops.twice import gradients_of_reference
@@ -24,9 +24,6 @@ OLDEST = (8, 0)
 
 Forward = Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]
 Backward = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor], Sequence[float], Sequence[bool]], list[Tensor | None]]
-
-_PARTS = tuple(str(part.__file__) for part in (launching, online, powers, sums, tiles))
-"""What every implementation here is made of, beside its own file."""
 
 _grad_enabled = torch.is_grad_enabled
 
@@ -129,8 +126,8 @@ def gpu(
             return Rejected("takes no empty tensors")
         return accepts(asked) if accepts else ACCEPTED
 
-    texts = [Path(one).read_text(encoding="utf-8") for one in (*_PARTS, *[str(part.__file__) for part in parts], path)]
-    return call, answer, "\n".join(texts), traced(f"{op.name}_triton", op.signature, kernel)
+    text = gpu_text(Path(path), [part.__name__.rpartition(".")[2] for part in parts])
+    return call, answer, text, traced(f"{op.name}_triton", op.signature, kernel)
 
 
 def at_most(name: str, limit: int) -> Accepts:

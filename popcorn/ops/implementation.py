@@ -10,6 +10,7 @@ from typing import Any
 
 from popcorn.home import cache_folder
 from popcorn.ops.calls import Accepts, Answer, Rejected
+from popcorn.ops.gpu_text import gpu_text
 from popcorn.ops.packages import PACKAGES, TOOLS, Package, missing, outside
 from popcorn.ops.signature import BadOp
 
@@ -68,7 +69,9 @@ def load(op: str, path: Path, ours: bool = True) -> Implementation:
             refusal = missing(package or TOOLS.get(name, Package(lacking, "", f"pip install {lacking}")), error)
     if refusal is not None:
         answer: Answer = refusal
-        return Implementation(name, name, None, lambda call: answer, source, hash_text(source))
+        # records of it are read here, too, and are not of another text
+        whole = gpu_text(path) if ours and name == "triton" else source
+        return Implementation(name, name, None, lambda call: answer, whole, hash_text(source, whole))
     text = getattr(module, "SOURCE", source)
     language = getattr(module, "LANGUAGE", "torch")
     return Implementation(

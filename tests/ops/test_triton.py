@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from popcorn.ops.calls import Call, Rejected
-from popcorn.ops.registry import find_op, list_ops
+from popcorn.ops.gpu_text import gpu_text
+from popcorn.ops.registry import LIBRARY, find_op, list_ops
 from tests.ops.test_every_implementation import SIZES, check, run
 
 WITH_TRITON = [name for name in list_ops() if "triton" in find_op(name).implementations]
@@ -23,6 +24,14 @@ def on_the_gpu(name: str, sizes: dict[str, int]) -> list[torch.Tensor]:
 def test_a_call_on_a_cpu_is_refused_with_a_reason(name):
     answer = find_op(name).implementations["triton"].accepts(Call(dict.fromkeys(find_op(name).signature.dims, 8), "float32", "cpu"))
     assert isinstance(answer, Rejected) and ("cuda only" in answer.reason or "pip install triton" in answer.reason)
+
+
+@pytest.mark.parametrize("name", WITH_TRITON)
+def test_records_are_held_to_the_same_text_with_triton_and_without_it(name):
+    one, file = find_op(name).implementations["triton"], LIBRARY / name / "impl_triton.py"
+    assert one.source == gpu_text(file) and one.source.endswith(file.read_text())
+    own = [module for module in ("attending", "blocks", "products", "pairs", "slots") if f"{module}." in file.read_text()]
+    assert all((LIBRARY.parent / f"{module}.py").read_text() in one.source for module in own)
 
 
 @pytest.mark.gpu
