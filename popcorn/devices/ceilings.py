@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 from pydantic import ValidationError
 
 from popcorn.devices.host import last_level_cache_bytes
@@ -151,7 +152,7 @@ def _path(machine: Machine, folder: Path) -> Path:
 def _stream_bytes(torch: Any, device: str) -> int:
     """A buffer size well above the last cache, and within a quarter of the free memory (there are two)."""
     if torch.device(device).type == "cpu":
-        free, cache = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), last_level_cache_bytes() or 0
+        free, cache = psutil.virtual_memory().available, last_level_cache_bytes() or 0
         # four times it; of a processor's 480 MB, of which a virtual machine has a part, twice
         wanted = max(min(4 * cache, 2**29), 2 * cache, 64 * 2**20)
     else:
