@@ -1,4 +1,4 @@
-"""Models whose provider fails rest, and so does a machine whose evaluations do: jobs wait, so that neither an outage nor a full /dev/shm uses
+"""Models whose provider fails rest, and so does a device whose evaluations do: jobs wait, so that neither an outage nor a full /dev/shm uses
 up the retries of all of them. Imports no torch."""
 
 import re
@@ -25,7 +25,7 @@ class _State:
 
 
 class Resting:
-    """Which models, or machines, rest, in one session."""
+    """Which models, or devices, rest, in one session."""
 
     def __init__(self, what: str, tell: Callable[[str], None] = lambda _: None, now: Callable[[], float] = time.monotonic):
         self._what, self._tell, self._now = what, tell, now
@@ -62,7 +62,7 @@ class Resting:
         state.trying, state.rests = None, MOST_RESTS + 1 if _KEY.search(reason) else state.rests + 1
         rest_s = min(LONGEST_S, FIRST_S * 2 ** (state.rests - 1))
         state.until = self._now() + rest_s
-        waits = f"its jobs rest {rest_s:.0f} s" if state.rests <= MOST_RESTS else "its jobs are left to `popcorn sweep resume`"
+        waits = f"it rests {rest_s:.0f} s" if state.rests <= MOST_RESTS else "it is left to `popcorn sweep resume`"
         self._tell(f"{model}: {self._what} broke off {state.failures} runs in a row ({reason[:200]}); {waits}")
 
     def let_go(self, model: str, job: str) -> None:

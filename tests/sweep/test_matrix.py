@@ -89,12 +89,14 @@ def test_ids_are_stable_and_change_with_meaning_alone():
         {"precision": "bfloat16"},
         {"trials": 9},
         {"language": "triton"},
-        {"budgets": {"turns": 2}},
+        {"budgets": {"tool_calls": 2}},
         {"timeout_s": 5.0},
         {"control": False},
         {"worker_timeout_s": 99.0},
     ]
     assert all(not set(ids(**change)) & set(ids()) for change in others)
+    for tier, alike in (("single", True), ("all", False)):
+        assert (ids(tiers=[tier], budgets={"turns": 2}) == ids(tiers=[tier])) is alike, "without tools there is one answer"
 
 
 def test_the_model_s_row_and_the_problem_s_text_are_in_the_id(tmp_path):

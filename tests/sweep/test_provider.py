@@ -94,7 +94,7 @@ def test_an_outage_uses_up_few_retries_and_the_other_models_go_on(cache, monkeyp
         session = run_here(prepare(found), open_pretend)
     assert session.counts["done"] == 9 and session.counts["failed"] <= IN_A_ROW + 3, "the jobs of one model are left, and none gave up"
     log = (session.folder.path / "log.txt").read_text()
-    assert "its jobs rest" in log and "left to `popcorn sweep resume`" in log
+    assert "it rests" in log and "left to `popcorn sweep resume`" in log
     facts = sweep_facts(session.folder)
     assert (facts["state"], facts["missing"], facts["given_up"]) == ("stopped", 9, 0)
 
@@ -136,4 +136,38 @@ def test_a_machine_on_which_everything_fails_rests_before_all_jobs_gave_up(cache
     session = run_here(prepare(make_matrix(tables, "broken")), open_pretend)
     assert session.counts["failed"] <= IN_A_ROW + 4 and sweep_facts(session.folder)["given_up"] == 0
     assert any("/dev/shm is full" in line["reason"] for line in Done(cache).lines())
-    assert "this machine: faults of the harness broke off" in (session.folder.path / "log.txt").read_text()
+    assert "cpu: faults of the harness broke off" in (session.folder.path / "log.txt").read_text()
+
+
+def test_of_eight_devices_one_that_fails_at_once_rests_and_the_others_do_its_jobs(cache, monkeypatch):
+    judge = PretendEngine._judge
+
+    def dead(self, request):
+        if self.device == "cpu3":
+            raise RuntimeError("CUDA error: uncorrectable ECC error encountered")
+        return judge(self, request)
+
+    def open_eight(*asked):
+        places = open_pretend(*asked)
+        for index, place in enumerate(places):
+            place.machine()  # known as what it is, before it is called another
+            place.device = f"cuda:{index}"
+        return places
+
+    monkeypatch.setattr(PretendEngine, "_judge", dead)
+    tables = {
+        "name": "eight", "levels": [1], "variants": ["original"], "models": ["baseline/eager"], "tiers": ["single"], "device": "cpu", "agents_per_gpu": 1,
+        "retries": {"infrastructure": 1},
+    }  # fmt: skip
+    session = run_here(prepare(make_matrix(tables, "eight"), gpus=8), open_eight)
+    facts, log = sweep_facts(session.folder), (session.folder.path / "log.txt").read_text()
+    assert (facts["done"], facts["given_up"], session.counts["failed"]) == (facts["jobs"], 0, IN_A_ROW)
+    assert "cuda:3: faults of the harness broke off 5 runs in a row" in log and log.count("it rests 60 s") == 1
+
+
+def test_a_tier_of_one_answer_is_one_answer_whatever_the_turns_of_the_sweep(cache):
+    with ModelServer([Reply(text="I cannot."), Reply(text="I cannot.")]) as server:
+        run_here(prepare(matrix(server, tiers=["single"], budgets={"turns": 4})), open_pretend)
+        assert dict(server.answered) == {0: 1}
+    (run,) = read_runs(cache / "runs" / "agents")
+    assert (run.outcome, run.ended_by, run.max_turns) == ("no_kernel", "turns", 1)

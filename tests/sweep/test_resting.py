@@ -13,7 +13,7 @@ def test_a_model_rests_after_failures_in_a_row_and_one_run_finds_out_how_things_
         assert not resting.rests("mine")
     resting.failed("mine", "a", "500")
     resting.failed("mine", "a", "500")  # one that was under way
-    assert len(told) == 1 and "rest 60 s" in told[0] and resting.rests("mine") and not resting.rests("yours")
+    assert len(told) == 1 and "it rests 60 s" in told[0] and resting.rests("mine") and not resting.rests("yours")
     assert resting.left_s(["mine", "yours"]) == FIRST_S and resting.told() == ["mine (60 s)"]
     now[0] += FIRST_S
     assert not resting.rests("mine")
