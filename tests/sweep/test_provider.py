@@ -4,13 +4,16 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from popcorn.agents import loop
+from popcorn.cli.main import app
 from popcorn.records.runs import read_runs
 from popcorn.sweep.done import Done
-from popcorn.sweep.matrix import make_matrix
+from popcorn.sweep.matrix import make_matrix, read_matrix
 from popcorn.sweep.resting import IN_A_ROW
 from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
@@ -171,3 +174,32 @@ def test_a_tier_of_one_answer_is_one_answer_whatever_the_turns_of_the_sweep(cach
         assert dict(server.answered) == {0: 1}
     (run,) = read_runs(cache / "runs" / "agents")
     assert (run.outcome, run.ended_by, run.max_turns) == ("no_kernel", "turns", 1)
+
+
+def test_a_sweep_that_had_no_key_is_at_its_end_and_not_done_and_says_how_to_go_on(cache, monkeypatch):
+    def here(folder, *_):
+        return run_here(folder, open_pretend)
+
+    monkeypatch.setattr("popcorn.sweep.submitting.run_here", here)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = ['tiers = ["single"]', 'device = "cpu"', 'language = "c"', 'problems = ["original/L1/36"]', 'models = ["a", "b"]']
+    lines += [f'[model.{name}]\nprovider = "openai-api/local/model"\nendpoint = "http://127.0.0.1:9/v1"\nkey = "NO_SUCH_KEY"' for name in "ab"]
+    Path("mine.toml").write_text("\n".join(lines))
+    told = CliRunner().invoke(app, ["sweep", "submit", "mine.toml", "--local"])
+    assert told.exit_code == 1 and "mine · ended · 0 of 2 jobs have a result" in told.stdout
+    assert "set NO_SUCH_KEY" in told.stdout and "`popcorn sweep resume --retry` tries them again" in told.stdout
+    assert "there is nothing to stop" in CliRunner().invoke(app, ["sweep", "stop"]).stdout
+
+
+def test_what_a_sweep_says_fits_80_columns(cache, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("mine.toml").write_text(
+        'tiers = ["single"]\ndevice = "cpu"\nproblems = ["original/L1/36", "original/L1/23"]\nmodels = ["grok", "deepseek"]\n'
+    )
+    folder = prepare(read_matrix("mine.toml"))
+    Done(cache).add("0" * 16, "done", "mine", problem="original/L1/36", model="grok", tier="single", repeat=1)
+    told = [CliRunner().invoke(app, ["sweep", *words]).stdout for words in (["plan", "mine.toml"], ["stop"], ["stop", "--now"])]
+    assert "tokens, money: expected of what is missing" in told[0] and "answered before" in told[0] and "deepseek" in told[0]
+    assert "`popcorn sweep resume mine` goes on with it" in told[1] and "lets go" in told[2]
+    lines = [line for text in told for line in text.replace(str(folder.path), "FOLDER").splitlines()]
+    assert max(map(len, lines)) <= 80
