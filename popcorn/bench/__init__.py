@@ -77,7 +77,9 @@ def benchmark(
     call = op.call_of(*args, **kwargs)
     check_results(op, args, kwargs)
     return list(
-        measure_call(op, call, implementations, gradient, settings or Settings(), default_store() if store is None else store, None if quiet else say)
+        measure_call(
+            op, call, implementations, gradient, settings or Settings(), default_store() if store is None else store, None if quiet else say
+        )
     )
 
 

@@ -85,7 +85,7 @@ def plan_lines(plan: "Plan", gpus: int) -> list[str]:
     lines = cell_lines([vars(cell) for cell in plan.cells])
     devices = f"{gpus} device{'s' if gpus != 1 else ''} × {plan.matrix.agents_per_gpu} agents"
     lines += [
-        f"{plan.matrix.name}: {len(plan.jobs):,} jobs, {plan.done:,} done, {len(plan.missing):,} missing",
+        f"{plan.matrix.name}: {len(plan.jobs):,} job{'' if len(plan.jobs) == 1 else 's'}, {plan.done:,} done, {len(plan.missing):,} missing",
         f"expected: {show_hours(plan.hours(gpus)) if plan.missing else 'nothing'} on {devices} · {plan.tokens:,} tokens · ${plan.dollars:,.2f}",
     ]
     if plan.unpriced:

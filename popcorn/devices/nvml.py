@@ -88,6 +88,12 @@ def silent() -> int:
     return sum(uuid is None for _, uuid in _handles())
 
 
+def sliced(handle: Any) -> bool:
+    """Whether the GPU is cut into instances (MIG)."""
+    mode = ask(open_nvml().library, "nvmlDeviceGetMigMode", handle)
+    return mode is not None and bool(mode[0])
+
+
 def _handles() -> list[tuple[Any, str | None]]:
     """Every GPU of the machine with its UUID; None for one that does not answer."""
     nvml = open_nvml().library

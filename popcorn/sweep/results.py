@@ -18,7 +18,9 @@ from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.jobs import problems_of
 from popcorn.sweep.plan import Plan, make_plan
 
-_RECORDS = "SELECT id, outcome, judgement, speedup, speedup_low, control_fit, energy_ratio, roofline_sol_model FROM records"
+_RECORDS = (
+    "SELECT id, outcome, judgement, speedup, speedup_low, control_fit, energy_ratio, roofline_sol_model, machine_device_id FROM records"
+)
 Row = dict[str, str | int | float | None]
 
 
@@ -44,6 +46,7 @@ def results(folder: SweepFolder, earlier: bool = False) -> tuple[Plan, list[Atte
                 job.model, job.tier, *places[job.problem], job.problem, _mode(line, row), job.repeat, str((line or {}).get("run") or ""),
                 speedup=row["speedup"] if row and fit else None, speedup_low=row["speedup_low"] if row and fit else None, sol=row["roofline_sol_model"] if row and fit else None,
                 energy_ratio=row["energy_ratio"] if row and good else None, tokens=(line or {}).get("tokens"), cost_usd=(line or {}).get("cost_usd"),
+                device=row["machine_device_id"] if row else "",
             )
         )  # fmt: skip
     return plan, found, standings(found, Counter(places.values()))
@@ -86,7 +89,7 @@ def by_problem(attempts: Sequence[Attempt]) -> list[Row]:
     return [
         {
             "problem": one.problem, "model": one.model, "tier": one.tier, "repeat": one.repeat, "result": one.mode, "speedup": one.speedup, "sol": one.sol,
-            "tokens": one.tokens, "cost_usd": one.cost_usd, "run": one.run,
+            "tokens": one.tokens, "cost_usd": one.cost_usd, "device": one.device, "run": one.run,
         }
         for one in sorted(attempts, key=lambda one: (one.problem, one.model, one.tier, one.repeat))
     ]  # fmt: skip

@@ -79,7 +79,9 @@ def test_a_row_of_the_reference_itself_is_explained_and_no_other(tmp_path):
     store.append(row("popcorn"))
     assert "held against itself" not in shown(summary(store)) + shown(cases(store, "swiglu"))
     store.append(row("torch", 1.0))
-    assert all("torch: the reference as an implementation, held against itself" in shown(view) for view in (summary(store), cases(store, "swiglu")))
+    assert all(
+        "torch: the reference as an implementation, held against itself" in shown(view) for view in (summary(store), cases(store, "swiglu"))
+    )
 
 
 def test_differences_are_intervals_that_do_not_meet_and_outcomes_that_changed(tmp_path):

@@ -60,6 +60,18 @@ def test_a_gpu_that_fell_off_the_bus_is_left_out_and_the_others_work(library, mo
     assert said.finding == "2 GPU(s) visible, 1 more without an answer" and "reset" in (said.fix or "")
 
 
+def test_a_gpu_that_is_cut_into_instances_is_refused_and_never_held_to_the_whole_one_s_rates(library, monkeypatch):
+    library.nvmlDeviceGetMigMode = lambda handle: [0, 0]
+    assert probe.probe("cuda").device_id == "nvidia-h200-sxm"
+    library.nvmlDeviceGetMigMode = lambda handle: [1, 1]
+    for device in ("auto", "cuda:0"):
+        with pytest.raises(UnknownDevice, match="nvidia-smi -mig 0"):
+            probe.probe(device)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-aaaa")
+    with pytest.raises(UnknownDevice, match="names a MIG instance"):
+        probe.probe("cuda")
+
+
 def test_a_hidden_gpu_is_said_to_be_hidden(library, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert probe.probe("auto").kind == "cpu"

@@ -53,6 +53,7 @@ def test_the_smoke_sweep_is_two_variants_three_tiers_four_problems_three_models(
     [
         ({"modles": ["x"]}, "nearest is 'models'"), ({"budgets": {"turn": 3}}, "nearest is 'turns'"), ({"agents_per_gpu": 0}, "agents_per_gpu"),
         ({"variants": ["mine"]}, "variants"), ({"levels": []}, "levels or problems missing"), ({"name": "../up"}, "name"), ({"retries": {"timeout": 3}}, "nearest"),
+        ({"language": "trition"}, "language is 'trition'; expected one of auto, torch, triton"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_the_key_and_what_was_expected(tables, said):

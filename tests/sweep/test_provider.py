@@ -183,7 +183,9 @@ def test_a_sweep_that_had_no_key_is_at_its_end_and_not_done_and_says_how_to_go_o
     monkeypatch.setattr("popcorn.sweep.submitting.run_here", here)
     monkeypatch.setenv("COLUMNS", "80")
     lines = ['tiers = ["single"]', 'device = "cpu"', 'language = "c"', 'problems = ["original/L1/36"]', 'models = ["a", "b"]']
-    lines += [f'[model.{name}]\nprovider = "openai-api/local/model"\nendpoint = "http://127.0.0.1:9/v1"\nkey = "NO_SUCH_KEY"' for name in "ab"]
+    lines += [
+        f'[model.{name}]\nprovider = "openai-api/local/model"\nendpoint = "http://127.0.0.1:9/v1"\nkey = "NO_SUCH_KEY"' for name in "ab"
+    ]
     Path("mine.toml").write_text("\n".join(lines))
     told = CliRunner().invoke(app, ["sweep", "submit", "mine.toml", "--local"])
     assert told.exit_code == 1 and "mine · ended · 0 of 2 jobs have a result" in told.stdout
@@ -203,3 +205,11 @@ def test_what_a_sweep_says_fits_80_columns(cache, monkeypatch):
     assert "`popcorn sweep resume mine` goes on with it" in told[1] and "lets go" in told[2]
     lines = [line for text in told for line in text.replace(str(folder.path), "FOLDER").splitlines()]
     assert max(map(len, lines)) <= 80
+
+
+def test_a_machine_without_slurm_says_how_to_go_on_there(cache, monkeypatch):
+    pytest.importorskip("submitit")
+    monkeypatch.setenv("PATH", "/nowhere")
+    Path("mine.toml").write_text('tiers = ["single"]\nlevels = [1]\nmodels = ["baseline/eager"]\n')
+    told = CliRunner().invoke(app, ["sweep", "submit", "mine.toml"])
+    assert told.exit_code == 69 and "use --local on one machine" in told.stderr and not isinstance(told.exception, RuntimeError)

@@ -45,7 +45,15 @@ def test_rests_grow_and_end_with_the_session():
     assert resting.rests("mine") and resting.told() == ["mine (left for this session)"]
 
 
-@pytest.mark.parametrize("reason", ["Error code: 401 - invalid x-api-key", "403 Forbidden", "AuthenticationError: no such key", "NotFoundError: Error code: 404 - the model was withdrawn"])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Error code: 401 - invalid x-api-key",
+        "403 Forbidden",
+        "AuthenticationError: no such key",
+        "NotFoundError: Error code: 404 - the model was withdrawn",
+    ],
+)
 def test_a_model_whose_key_is_refused_or_that_is_gone_is_left_at_once(reason):
     told = []
     resting = Resting("the provider", told.append, lambda: 0.0)
