@@ -27,8 +27,14 @@ class _State:
 class Resting:
     """Which models, or devices, rest, in one session."""
 
-    def __init__(self, what: str, tell: Callable[[str], None] = lambda _: None, now: Callable[[], float] = time.monotonic):
-        self._what, self._tell, self._now = what, tell, now
+    def __init__(
+        self,
+        what: str,
+        tell: Callable[[str], None] = lambda _: None,
+        now: Callable[[], float] = time.monotonic,
+        later: str = "`popcorn sweep resume`",
+    ):
+        self._what, self._tell, self._now, self._later = what, tell, now, later
         self._states: dict[str, _State] = {}
 
     def begins(self, model: str, job: str) -> None:
@@ -62,7 +68,7 @@ class Resting:
         state.trying, state.rests = None, MOST_RESTS + 1 if _FOR_GOOD.search(reason) else state.rests + 1
         rest_s = min(LONGEST_S, FIRST_S * 2 ** (state.rests - 1))
         state.until = self._now() + rest_s
-        waits = f"it rests {rest_s:.0f} s" if state.rests <= MOST_RESTS else "it is left to `popcorn sweep resume`"
+        waits = f"it rests {rest_s:.0f} s" if state.rests <= MOST_RESTS else f"it is left to {self._later}"
         self._tell(f"{model}: {self._what} broke off {state.failures} runs in a row ({reason[:200]}); {waits}")
 
     def let_go(self, model: str, job: str) -> None:
