@@ -90,6 +90,7 @@ def plan_lines(plan: "Plan", gpus: int) -> list[str]:
     ]
     if plan.unpriced:
         lines += wrapped(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")
+    lines += unset_lines(plan)
     if plan.outdated:
         lines += wrapped(outdated_line(plan.outdated, plan.outdated_by))
     left = (
@@ -97,6 +98,15 @@ def plan_lines(plan: "Plan", gpus: int) -> list[str]:
         (sum(cell.refused for cell in plan.cells), "cannot be done here; the reasons are in the log"),
     )
     return lines + [f"{count} jobs {what}" for count, what in left if count]
+
+
+def unset_lines(plan: "Plan") -> list[str]:
+    """A line a key that is not set here, with the models that need it."""
+    return [
+        line
+        for key, models in plan.unset_keys.items()
+        for line in wrapped(f"{key} is not set here: the jobs of {', '.join(models)} would be left out")
+    ]
 
 
 def submit(
@@ -118,8 +128,11 @@ def submit(
     spec = {**how, "engine": engine, "slurm": dict(one.split("=", 1) for one in slurm), "ray_address": ray}
     spec["fresh_environments"] = matrix.kind == "ops"
     made = prepare(matrix, folder, own_cache=engine == "slurm" or matrix.kind == "ops", **spec)
-    if matrix.kind == "agents" and (plan := make_plan(matrix, Done(Path(made.spec().cache)))).outdated:
-        typer.echo("\n".join(wrapped(outdated_line(plan.outdated, plan.outdated_by))), err=True)
+    if matrix.kind == "agents":
+        plan = make_plan(matrix, Done(Path(made.spec().cache)))
+        told = wrapped(outdated_line(plan.outdated, plan.outdated_by)) if plan.outdated else []
+        for line in told + unset_lines(plan):
+            typer.echo(line, err=True)
     start(made, watching, json)
 
 
@@ -181,6 +194,8 @@ def resume(run: str | None, retry: bool, anew: bool, image: str | None, watching
             raise BadSweep(f"{told}: go on with `--anew`, or with what was changed as it was.")
         spec = spec.model_copy(update={"asked": asked})
         folder.keep(spec)
+        for line in unset_lines(plan):
+            typer.echo(line, err=True)
         if retry:
             done.forgive([job.id for job in plan.jobs if job.id not in plan.known.done], spec.matrix.name)
     if image is not None:

@@ -50,7 +50,9 @@ class Jobs:
         self.asked = self.remembered = self.evaluated = 0
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._waiting = {id(place): 0 for place in (*self.places, *self.unofficial)}
-        self.health = Resting("faults of the harness", lambda told: print(told, file=sys.stderr, flush=True), later="the next start of the service")
+        self.health = Resting(
+            "faults of the harness", lambda told: print(told, file=sys.stderr, flush=True), later="the next start of the service"
+        )
         self._lock = threading.Lock()
 
     def submit(self, question: Question) -> Job:

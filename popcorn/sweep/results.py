@@ -13,6 +13,7 @@ from typing import Any
 from popcorn.records.store import Store
 from popcorn.records.tables import query
 from popcorn.scoring import Attempt, Standing, mode_of, standings
+from popcorn.suites.problems import Problem
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.jobs import problems_of
@@ -29,7 +30,7 @@ def results(folder: SweepFolder, earlier: bool = False) -> tuple[Plan, list[Atte
     missing job counts as it ended when it was asked in another form (`Plan.before`)."""
     spec = folder.spec()
     plan = make_plan(spec.matrix, Done(Path(spec.cache)))
-    places = {one.id: (one.variant or "other", one.level or 0) for one in problems_of(spec.matrix)}
+    places = {one.id: (_suite(one), one.level or 0) for one in problems_of(spec.matrix)}
     rows = {row["id"]: row for row in query(_RECORDS, Store(Path(spec.cache) / "records")).dicts()} if plan.known.done else {}
     before = plan.before if earlier else {}
     missing = {job.id for job in plan.missing}
@@ -50,6 +51,11 @@ def results(folder: SweepFolder, earlier: bool = False) -> tuple[Plan, list[Atte
             )
         )  # fmt: skip
     return plan, found, standings(found, Counter(places.values()))
+
+
+def _suite(problem: Problem) -> str:
+    """`original`, `popcorn`, an imported suite's name, or `other` for a file that was given by its path."""
+    return problem.variant or (problem.id.partition("/")[0] if problem.level is not None else "") or "other"
 
 
 def _mode(line: dict[str, Any] | None, row: dict[str, Any] | None) -> Any:

@@ -25,6 +25,7 @@ def plan_facts(plan: Plan, gpus: int) -> dict[str, Any]:
         "given_up": sum(cell.given_up for cell in plan.cells), "refused": sum(cell.refused for cell in plan.cells), "gpus": gpus,
         "outdated": plan.outdated,
         "expected_hours": plan.hours(gpus), "expected_tokens": plan.tokens, "expected_dollars": plan.dollars, "unpriced_models": plan.unpriced,
+        "unset_keys": plan.unset_keys,
         "cells": [vars(cell) for cell in plan.cells],
     }  # fmt: skip
 

@@ -187,7 +187,11 @@ def test_a_sweep_that_had_no_key_is_at_its_end_and_not_done_and_says_how_to_go_o
         f'[model.{name}]\nprovider = "openai-api/local/model"\nendpoint = "http://127.0.0.1:9/v1"\nkey = "NO_SUCH_KEY"' for name in "ab"
     ]
     Path("mine.toml").write_text("\n".join(lines))
+    assert (
+        "NO_SUCH_KEY is not set here: the jobs of a, b would be left out" in CliRunner().invoke(app, ["sweep", "plan", "mine.toml"]).stdout
+    )
     told = CliRunner().invoke(app, ["sweep", "submit", "mine.toml", "--local"])
+    assert "NO_SUCH_KEY is not set here" in told.stderr
     assert told.exit_code == 1 and "mine · ended · 0 of 2 jobs have a result" in told.stdout
     assert "set NO_SUCH_KEY" in told.stdout and "`popcorn sweep resume --retry` tries them again" in told.stdout
     assert "there is nothing to stop" in CliRunner().invoke(app, ["sweep", "stop"]).stdout
