@@ -46,6 +46,8 @@ class Attempt:
     cost_usd: float | None = None
     gpu_s: float | None = None
     """Seconds of work on the device."""
+    device: str = ""
+    """What it was measured on."""
 
     @property
     def correct(self) -> bool:

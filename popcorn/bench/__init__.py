@@ -10,7 +10,9 @@ its own, turns, controls. Records go to the user's store, and dispatch knows the
 import atexit
 import functools
 import logging
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +62,13 @@ def benchmark(
     gradient: bool | None = None,
     settings: "Settings | None" = None,
     store: "Store | None" = None,
+    quiet: bool = False,
     **kwargs: Any,
 ) -> list[Result]:
     """Judge and measure implementations of an op at arguments like these; one Result for each that accepts the call, as records.
 
     implementations: names; None means all. gradient: also with gradients; None means where the op has them. Those that refuse the call
-    are told on the logger `popcorn.bench`. Raises Mismatch for arguments that do not fit, BadOp for results that are not as declared.
+    are told on the logger `popcorn.bench`. quiet: say nothing on stderr meanwhile, which may take minutes. Raises Mismatch for arguments that do not fit, BadOp for results that are not as declared.
     """
     from popcorn.bench.asking import Settings
     from popcorn.ops.declaring import check_results
@@ -73,16 +76,27 @@ def benchmark(
 
     call = op.call_of(*args, **kwargs)
     check_results(op, args, kwargs)
-    return list(measure_call(op, call, implementations, gradient, settings or Settings(), default_store() if store is None else store))
+    return list(
+        measure_call(
+            op, call, implementations, gradient, settings or Settings(), default_store() if store is None else store, None if quiet else say
+        )
+    )
 
 
 def measure_call(
-    op: "Op", call: "Call", names: list[str] | None, gradient: bool | None, settings: "Settings", store: "Store"
+    op: "Op",
+    call: "Call",
+    names: list[str] | None,
+    gradient: bool | None,
+    settings: "Settings",
+    store: "Store",
+    tell: Callable[[str], None] | None = None,
 ) -> Iterator[Result]:
-    """The results of a call's case, one implementation after the other."""
+    """The results of a call's case, one implementation after the other; `tell` hears what is measured now, and how long the rest may take."""
     from popcorn.ops.calls import Rejected
 
     both = op.differentiable if gradient is None else gradient
+    taken = []
     for name, one in op.implementations.items():
         if name not in (names or op.implementations):
             continue
@@ -90,13 +104,25 @@ def measure_call(
         if isinstance(answer, Rejected):
             log.info("%s %s: refused, it %s", op.name, name, answer.reason)
             continue
-        forward, training = (
-            measure(op, name, call.case().model_copy(update={"gradient": mode}), settings, store) if mode == "none" or both else None
-            for mode in ("none", "grad")
-        )
-        assert forward is not None
-        yield Result(op.name, name, forward, training)
+        taken.append(name)
+    modes = ("none", "grad") if both else ("none",)
+    done, began = 0, time.monotonic()
+    for name in taken:
+        records = []
+        for mode in modes:
+            if tell is not None:
+                rest = len(taken) * len(modes) - done
+                left = f", about {show_time((time.monotonic() - began) / done * rest)} to go" if done else ""
+                tell(f"{op.name}: {name}, {'forward' if mode == 'none' else 'forward and backward'} ({done + 1} of {done + rest}{left})")
+            records.append(measure(op, name, call.case().model_copy(update={"gradient": mode}), settings, store))
+            done += 1
+        yield Result(op.name, name, *records)
     op.forget()
+
+
+def say(sentence: str) -> None:
+    """On stderr, at once."""
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def measure(op: "Op", implementation: str, case: "Case", settings: "Settings", store: "Store") -> Record:

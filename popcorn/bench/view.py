@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from popcorn.ops.registry import REFERENCE
 from popcorn.records.answers import ask_again
 from popcorn.records.tables import Source, query
 from popcorn.units import UNKNOWN, show_bytes, show_ratio, show_time
@@ -24,6 +25,7 @@ SELECT implementation, case_id, machine_device_id, outcome, time_s, baseline_tim
        memory_baseline_peak_bytes, control_fit
 FROM latest WHERE kind = 'op' AND problem = ? ORDER BY case_dims, case_id, machine_device_id, implementation LIMIT ?
 """
+ITSELF = "torch: the reference as an implementation, held against itself; its speedup should be 1×"
 _BOTH = """
 SELECT problem, implementation, case_id, machine_device_id, time_s, low_s, high_s, outcome FROM latest WHERE kind = 'op'
 """
@@ -42,7 +44,9 @@ def list_cases(source: Source, op: str, limit: int = 200) -> list[dict[str, Any]
 def summary(source: Source) -> RenderableType:
     """A table for each device and element type."""
     tables: dict[str, Table] = {}
+    itself = False
     for row in summarise(source):
+        itself |= row["implementation"] == REFERENCE
         title = f"{row['machine_device_id']} · {row['case_precision']} · {'forward and backward' if row['case_gradient'] == 'grad' else 'forward'}"
         if title not in tables:
             tables[title] = _table("op", "by", "right", "speedup", "slowest … fastest", "memory", "unfit", title=title, numbers_from=2)
@@ -55,7 +59,7 @@ def summary(source: Source) -> RenderableType:
     if not tables:
         return Text("Nothing is measured yet. `popcorn bench fill rms_norm softmax` measures two ops; `popcorn ops` lists them all.")
     told = Text("speedup: torch's own time over this one, geometric mean over the cases; memory: peak over torch's", style="dim")
-    return Group(*tables.values(), told)
+    return Group(*tables.values(), told, *([Text(ITSELF, style="dim")] if itself else []))
 
 
 def cases(source: Source, op: str, limit: int = 200) -> RenderableType:
@@ -64,6 +68,7 @@ def cases(source: Source, op: str, limit: int = 200) -> RenderableType:
     if not rows:
         return Text(f"Nothing is measured of {op} yet; `popcorn bench fill {op}` does.")
     tables: dict[str, Table] = {}
+    itself = False
     for row in rows:
         base_s, own, base = row["baseline_time_s"], row["memory_peak_bytes"], row["memory_baseline_peak_bytes"]
         title = f"{row['case_id']} · {row['machine_device_id']}"
@@ -73,6 +78,7 @@ def cases(source: Source, op: str, limit: int = 200) -> RenderableType:
                 column.min_width = width  # the same in every case's table
         interval = UNKNOWN if row["speedup_low"] is None else f"[{show_ratio(row['speedup_low'])}, {show_ratio(row['speedup_high'])}]"
         said = row["outcome"] if row["outcome"] != "correct" else "unfit" if row["control_fit"] is False else ""
+        itself |= row["implementation"] == REFERENCE
         ratio = own / base if own is not None and base else None
         cells = (
             row["implementation"],
@@ -86,7 +92,7 @@ def cases(source: Source, op: str, limit: int = 200) -> RenderableType:
         tables[title].add_row(*(Text(str(cell)) for cell in cells))
         if base_s is not None:
             tables[title].title = f"{title} · torch {show_time(base_s)}"
-    return Group(*tables.values())
+    return Group(*tables.values(), *([Text(ITSELF, style="dim")] if itself else []))
 
 
 def differences(before: Source, after: Source) -> list[dict[str, Any]]:

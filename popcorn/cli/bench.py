@@ -30,7 +30,7 @@ def run_command(
     as_json: AsJson = False,
 ) -> None:
     """Judge and measure one case of an op, or every call of a workload, for each implementation that takes it."""
-    from popcorn.bench import asking, measure_call, report, shared_bench
+    from popcorn.bench import asking, measure_call, report, say, shared_bench
     from popcorn.bench.fill import Progress, workload_rows
     from popcorn.ops.registry import find_op
     from popcorn.records.store import default_store
@@ -51,7 +51,7 @@ def run_command(
     found = find_op(op)
     case = asking.case_of(found, sizes or [], dtype, layout)
     call = asking.call_of(case, shared_bench(device).machine.kind)
-    for result in measure_call(found, call, implementation, backward and found.differentiable, settings, default_store()):
+    for result in measure_call(found, call, implementation, backward and found.differentiable, settings, default_store(), say):
         if as_json:
             for record in (result.forward, result.training):
                 if record is not None:

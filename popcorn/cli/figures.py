@@ -2,6 +2,7 @@
 
 import json as json_text
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ def figures(
 
     A figure without data is named with the sweep that would fill it. The exit code is 1 when the one asked for has none.
     """
+    from popcorn.cli.listing import width_here
     from popcorn.errors import MissingFile
     from popcorn.site.embedding import finite
     from popcorn.site.figures import every_figure
@@ -34,7 +36,8 @@ def figures(
         return
     for one in chosen:
         if not made[one.number]:
-            typer.echo(f"{one.number}  {one.title}: no data yet; filled by {one.fills}")
+            said = f"{one.number}  {one.title}: no data yet; filled by {one.fills}"
+            typer.echo(fill(said, width_here(60, 100), subsequent_indent="   ", break_long_words=False, break_on_hyphens=False))
             continue
         to.mkdir(parents=True, exist_ok=True)
         path, spec = to / f"{one.number:02d}-{one.name}", one.paper(made[one.number])

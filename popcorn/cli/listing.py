@@ -25,8 +25,14 @@ def width_here(least: int, most: int) -> int:
 def lay_out(
     headings: Sequence[str], rows: Sequence[Sequence[str]], width: int, folding: Collection[int], right: Collection[int] = ()
 ) -> Iterator[str]:
-    """The lines of a table, at most `width` wide where the columns of `folding` can give way: between words and after a slash first, then anywhere."""
+    """The lines of a table, at most `width` wide where headings of several words and the columns of `folding` can give way: headings first, then between
+    words and after a slash, then anywhere."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    cells = [max(map(len, (*heading.split(), *column))) for heading, *column in zip(headings, *rows, strict=True)]
+    while sum(widths) + len(GAP) * (len(widths) - 1) > width and (
+        wide := [index for index in range(len(widths)) if widths[index] > cells[index]]
+    ):
+        widths[max(wide, key=lambda index: widths[index] - cells[index])] -= 1
     words = {index: max(len(word) for row in (headings, *rows) for word in _Wrapper()._split(row[index]) or [""]) for index in folding}
     while sum(widths) + len(GAP) * (len(widths) - 1) > width:
         giving = [index for index in folding if widths[index] > len(headings[index])]

@@ -94,8 +94,9 @@ def show_command(
         )
         return
     typer.echo(statement(found))
-    typer.echo("# a candidate: a .py file with class ModelNew, made and called as Model is (its weights are Model's where names agree),")
-    typer.echo("# or a .c, .cpp or .cu file with popcorn_forward (docs/quickstart.md)")
+    typer.echo("# a candidate: a .py file with class ModelNew, made and called as Model is (its")
+    typer.echo("# weights are Model's where names agree), or a .c, .cpp or .cu file with")
+    typer.echo("# popcorn_forward (docs/quickstart.md)")
     typer.echo(f"# {found.id} {found.name}, hash {found.hash}")
     listed = settings(found)
     typer.echo(

@@ -24,12 +24,14 @@ def as_text(rows: list[dict[str, Any]]) -> str:
     empty = [name for name in ("no_result", "cost_usd") if all(row.get(name) == 0 for row in rows)]
     tiers = {row["tier"] for row in rows}
     one = ["tier"] if len(tiers) == 1 else []
+    if len({row.get("device") for row in rows if row.get("device") != ""}) < 2:
+        one.append("device")
     names = [name for name in rows[0] if name not in ("planned", "speedup_mean_correct", "tokens", "run", *empty, *one)]
     right = [index for index, name in enumerate(names) if name == "timed" or not isinstance(rows[0][name], str)]
     cells = [[shown(name, row[name]) for name in names] for row in rows]
-    folding = [index for index, name in enumerate(names) if name in ("sweep", "problems", "problem", "model")]
+    folding = [index for index, name in enumerate(names) if name in ("sweep", "problems", "problem", "model", "device")]
     table = "\n".join(lay_out([heading(name) for name in names], cells, width_here(60, 100), folding, right)) + "\n"
-    return (f"tier {tiers.pop()}\n" if one else "") + table
+    return (f"tier {tiers.pop()}\n" if "tier" in one else "") + table
 
 
 def as_markdown(rows: list[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -53,7 +54,8 @@ def results_command(
             raise BadSweep(f"{folder.path} measured ops, which have no models; see `popcorn bench view`.")
         plan, attempts, standings = results(folder, earlier)
         rows = by_level(standings) if by is By.level else by_problem(attempts)
-        counts = {"jobs": len(plan.jobs), "missing": len(plan.missing), "outdated": plan.outdated}
+        devices = dict(Counter(one.device for one in attempts if one.device).most_common())
+        counts = {"jobs": len(plan.jobs), "missing": len(plan.missing), "outdated": plan.outdated, "devices": devices}
         found.append({"sweep": plan.matrix.name, **counts, "rows": rows, "meaning": MEANING})
     if as_json or form is Form.json:
         print(json.dumps(found if len(found) > 1 else found[0]))
@@ -74,5 +76,15 @@ def results_command(
         if one["outdated"]:
             counted = "counted here" if earlier else "--earlier counts them"
             typer.echo(f"{one['outdated']:,} of them ended under another version of Popcorn or other settings; {counted}", err=True)
+    kinds = Counter[str]()
+    for one in found:
+        kinds.update(one["devices"])
+    if len(kinds) > 1:
+        typer.echo(
+            f"measured on {len(kinds)} kinds of device, whose speedups should not be compared or averaged; --by problem tells which is which:",
+            err=True,
+        )
+        for kind, count in kinds.most_common():
+            typer.echo(f"  {count:,} kernels on {kind}", err=True)
     if not rows:
         raise typer.Exit(1)

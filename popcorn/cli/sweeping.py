@@ -4,6 +4,7 @@ import importlib.util
 import json as json_text
 import time
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from popcorn.sweep.plan import Plan
 
 WIDTH = 100
+COSTS = "tokens, money: expected of what is missing; basis: a guess from budgets, or measured on jobs that ended"
 
 
 def console(stderr: bool = False) -> "Console":
@@ -68,7 +70,12 @@ def cell_lines(cells: list[dict[str, Any]]) -> list[str]:
         for cell in cells
     ]  # fmt: skip
     headings = ("model", "tier", "jobs", "done", "gave up", "missing", "tokens", "money", "basis")
-    return [*lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 1), right=range(2, 8))]
+    return [*lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 1), right=range(2, 8)), *wrapped(COSTS)]
+
+
+def wrapped(sentence: str) -> list[str]:
+    """A sentence as lines that fit the terminal."""
+    return wrap(sentence, width_here(60, WIDTH), break_long_words=False, break_on_hyphens=False)
 
 
 def plan_lines(plan: "Plan", gpus: int) -> list[str]:
@@ -78,18 +85,28 @@ def plan_lines(plan: "Plan", gpus: int) -> list[str]:
     lines = cell_lines([vars(cell) for cell in plan.cells])
     devices = f"{gpus} device{'s' if gpus != 1 else ''} × {plan.matrix.agents_per_gpu} agents"
     lines += [
-        f"{plan.matrix.name}: {len(plan.jobs):,} jobs, {plan.done:,} done, {len(plan.missing):,} missing",
+        f"{plan.matrix.name}: {len(plan.jobs):,} job{'' if len(plan.jobs) == 1 else 's'}, {plan.done:,} done, {len(plan.missing):,} missing",
         f"expected: {show_hours(plan.hours(gpus)) if plan.missing else 'nothing'} on {devices} · {plan.tokens:,} tokens · ${plan.dollars:,.2f}",
     ]
     if plan.unpriced:
-        lines.append(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")
+        lines += wrapped(f"not in the money: {', '.join(plan.unpriced)} (no price is written down)")
+    lines += unset_lines(plan)
     if plan.outdated:
-        lines.append(outdated_line(plan.outdated, plan.outdated_by))
+        lines += wrapped(outdated_line(plan.outdated, plan.outdated_by))
     left = (
         (sum(cell.given_up for cell in plan.cells), "gave up after their retries; `sweep resume --retry` tries again"),
         (sum(cell.refused for cell in plan.cells), "cannot be done here; the reasons are in the log"),
     )
     return lines + [f"{count} jobs {what}" for count, what in left if count]
+
+
+def unset_lines(plan: "Plan") -> list[str]:
+    """A line a key that is not set here, with the models that need it."""
+    return [
+        line
+        for key, models in plan.unset_keys.items()
+        for line in wrapped(f"{key} is not set here: the jobs of {', '.join(models)} would be left out")
+    ]
 
 
 def submit(
@@ -111,8 +128,11 @@ def submit(
     spec = {**how, "engine": engine, "slurm": dict(one.split("=", 1) for one in slurm), "ray_address": ray}
     spec["fresh_environments"] = matrix.kind == "ops"
     made = prepare(matrix, folder, own_cache=engine == "slurm" or matrix.kind == "ops", **spec)
-    if matrix.kind == "agents" and (plan := make_plan(matrix, Done(Path(made.spec().cache)))).outdated:
-        typer.echo(outdated_line(plan.outdated, plan.outdated_by), err=True)
+    if matrix.kind == "agents":
+        plan = make_plan(matrix, Done(Path(made.spec().cache)))
+        told = wrapped(outdated_line(plan.outdated, plan.outdated_by)) if plan.outdated else []
+        for line in told + unset_lines(plan):
+            typer.echo(line, err=True)
     start(made, watching, json)
 
 
@@ -152,8 +172,8 @@ def start(folder: SweepFolder, watching: bool, json: bool) -> None:
             session = run_here(folder, opener(spec.ray_address, folder))
         else:
             session = run_here(folder)
-    show_status(str(folder.path), json)
-    raise typer.Exit(130 if session.stopping else 0)
+    facts = show_status(str(folder.path), json)
+    raise typer.Exit(130 if session.stopping else 1 if facts["jobs"] and not facts["done"] else 0)
 
 
 def resume(run: str | None, retry: bool, anew: bool, image: str | None, watching: bool, json: bool) -> None:
@@ -174,6 +194,8 @@ def resume(run: str | None, retry: bool, anew: bool, image: str | None, watching
             raise BadSweep(f"{told}: go on with `--anew`, or with what was changed as it was.")
         spec = spec.model_copy(update={"asked": asked})
         folder.keep(spec)
+        for line in unset_lines(plan):
+            typer.echo(line, err=True)
         if retry:
             done.forgive([job.id for job in plan.jobs if job.id not in plan.known.done], spec.matrix.name)
     if image is not None:
@@ -197,22 +219,23 @@ def watch(folder: SweepFolder, every_s: float = 2.0) -> None:
             facts = sweep_facts(folder)
             live.update(sweep_table(facts))
             waited = 0 if facts["state"] == "running" else waited + 1
-            if facts["state"] == "done" or (waited > 30 and facts["engine"] != "slurm"):
+            if facts["state"] in ("done", "ended") or (waited > 30 and facts["engine"] != "slurm"):
                 return
             time.sleep(every_s)
 
 
-def show_status(run: str | None, json: bool, models: bool = False) -> None:
-    """Once."""
+def show_status(run: str | None, json: bool, models: bool = False) -> dict[str, Any]:
+    """Once; what was shown, as data."""
     from popcorn.sweep.showing import sweep_facts, sweep_table
 
     facts = sweep_facts(find_sweep(run))
     if json:
         print(json_text.dumps(facts))
-        return
+        return facts
     console().print(sweep_table(facts))
     if models and facts.get("cells"):
         print("\n".join(["", *cell_lines(facts["cells"])]))
+    return facts
 
 
 def list_sweeps(json: bool) -> None:
@@ -246,11 +269,13 @@ def stop(run: str | None, now: bool) -> None:
     from popcorn.sweep.showing import sweep_facts
 
     folder = find_sweep(run)
-    if sweep_facts(folder)["state"] == "done":
-        typer.echo(f"{folder.path} is done; there is nothing to stop")
+    state = sweep_facts(folder)["state"]
+    if state in ("done", "ended"):
+        typer.echo(f"{folder.path} is {'done' if state == 'done' else 'at its end'}; there is nothing to stop")
         return
     folder.drain(now)
-    typer.echo(f"{folder.path} {'lets go' if now else 'drains'}; `popcorn sweep resume {folder.path}` goes on with it")
+    typer.echo(f"{folder.path} {'lets go of what is under way' if now else 'drains: nothing begins, what is under way ends'}")
+    typer.echo(f"`popcorn sweep resume {run or folder.path.name}` goes on with it")
 
 
 def merge(sources: list[Path], to: Path | None, scrub: bool, json: bool) -> None:

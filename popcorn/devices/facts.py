@@ -87,7 +87,9 @@ def _torch(machine: Machine) -> Fact:
 def _nvml() -> Fact:
     opened = nvml.open_nvml()
     if opened.library is not None:
-        return Fact("nvml", "works", f"{len(nvml.visible_handles())} GPU(s) visible")
+        lost = nvml.silent()
+        finding = f"{len(nvml.visible_handles())} GPU(s) visible" + (f", {lost} more without an answer" if lost else "")
+        return Fact("nvml", "works", finding, "nvidia-smi --gpu-reset, or restart the machine" if lost else None)
     has_gpu = Path("/proc/driver/nvidia").exists() or Path("/dev/nvidia0").exists()
     if has_gpu:
         fix = (

@@ -78,13 +78,33 @@ def visible(uuids: list[str], wanted: str | None) -> list[int]:
 
 
 def visible_handles() -> list[Any]:
-    """NVML handles of the GPUs that this process may see, in CUDA's order; empty without NVML."""
+    """NVML handles of the GPUs that this process may see, in CUDA's order; empty without NVML. One that fell off the bus is left out, as CUDA does."""
+    found = [(handle, uuid) for handle, uuid in _handles() if uuid is not None]
+    return [found[index][0] for index in visible([uuid for _, uuid in found], os.environ.get("CUDA_VISIBLE_DEVICES"))]
+
+
+def silent() -> int:
+    """GPUs of this machine that do not answer their driver."""
+    return sum(uuid is None for _, uuid in _handles())
+
+
+def sliced(handle: Any) -> bool:
+    """Whether the GPU is cut into instances (MIG)."""
+    mode = ask(open_nvml().library, "nvmlDeviceGetMigMode", handle)
+    return mode is not None and bool(mode[0])
+
+
+def _handles() -> list[tuple[Any, str | None]]:
+    """Every GPU of the machine with its UUID; None for one that does not answer."""
     nvml = open_nvml().library
     if nvml is None:
         return []
-    handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
-    uuids = [text(nvml.nvmlDeviceGetUUID(handle)) for handle in handles]
-    return [handles[index] for index in visible(uuids, os.environ.get("CUDA_VISIBLE_DEVICES"))]
+    found = []
+    for index in range(nvml.nvmlDeviceGetCount()):
+        handle = ask(nvml, "nvmlDeviceGetHandleByIndex", index)
+        uuid = None if handle is None or ask(nvml, "nvmlDeviceGetName", handle) is None else ask(nvml, "nvmlDeviceGetUUID", handle)
+        found.append((handle, None if uuid is None else text(uuid)))
+    return found
 
 
 def describe(handle: Any) -> dict[str, Any]:

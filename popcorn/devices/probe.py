@@ -39,6 +39,11 @@ def slug(name: str) -> str:
 
 
 def _gpu(index: int, gpus: list[object]) -> Machine:
+    if nvml.sliced(gpus[index]):
+        raise UnknownDevice(
+            f"cuda:{index} is cut into MIG instances: a kernel would run on one of them and be held to the rates of the whole GPU. "
+            "Switch MIG off (nvidia-smi -mig 0), or use --device cpu."
+        )
     facts = nvml.describe(gpus[index])
     spec = specs.find(facts["device_name"], facts["pci_id"])
     return Machine(
@@ -90,5 +95,7 @@ def _why_no_gpu(device: str, gpus: int) -> str:
     if not device.startswith("cuda") or gpus:
         return ""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if hidden and hidden.startswith("MIG-"):
+        return " (CUDA_VISIBLE_DEVICES names a MIG instance, and only whole GPUs are measured)"
     reason = nvml.open_nvml().reason or (f"CUDA_VISIBLE_DEVICES={hidden!r} hides every GPU" if hidden is not None else "NVML sees no GPU")
     return f" ({reason})"

@@ -24,7 +24,7 @@ class Samples(Frozen):
     """One side of a timing: its estimates and every raw sample."""
 
     time_s: float
-    """Device time per call, cold cache, median over blocks."""
+    """Device time per call, cold cache: geometric mean over launches of each one's median over blocks."""
     low_s: float
     """Lower end of its 95 % interval."""
     high_s: float

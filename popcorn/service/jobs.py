@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -9,9 +10,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from popcorn.agents.place import Place
-from popcorn.errors import BadCandidate
+from popcorn.errors import BadCandidate, PopcornError
 from popcorn.schema.record import Record
 from popcorn.service.asked import Evaluation, Question, Result, State, Statistics, find_shipped, rejected, request_of, result_of, said
+from popcorn.sweep.resting import Resting
 
 KEPT = 100_000
 """Ended jobs that are remembered; older ones are answered from the store when they are asked again."""
@@ -39,7 +41,8 @@ class Job:
 
 
 class Jobs:
-    """Questions over places: each goes to the place with the least waiting, and identical ones share a job."""
+    """Questions over places: each goes to the place with the least waiting, and identical ones share a job. A device that fails at once is the one with
+    the least waiting: after several faults in a row it rests, and the others answer."""
 
     def __init__(self, places: list[Place], unofficial: list[Place] | None = None, most_waiting: int = 4096):
         self.places, self.unofficial, self.most_waiting = places, unofficial or places, most_waiting
@@ -47,6 +50,9 @@ class Jobs:
         self.asked = self.remembered = self.evaluated = 0
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._waiting = {id(place): 0 for place in (*self.places, *self.unofficial)}
+        self.health = Resting(
+            "faults of the harness", lambda told: print(told, file=sys.stderr, flush=True), later="the next start of the service"
+        )
         self._lock = threading.Lock()
 
     def submit(self, question: Question) -> Job:
@@ -67,7 +73,10 @@ class Jobs:
                 self.asked -= 1
                 raise Full
             job = self._jobs[identity] = Job(identity, question.problem, question.unofficial)
-            place = min(self.unofficial if question.unofficial else self.places, key=lambda one: self._waiting[id(one)])
+            places = self.unofficial if question.unofficial else self.places
+            fit = [one for one in places if not self.health.rests(one.device)]
+            place = min(fit or places, key=lambda one: self._waiting[id(one)])
+            self.health.begins(place.device, identity)
             self._waiting[id(place)] += 1
             self._trim()
         before = getattr(place.engine, "remembered", 0)
@@ -116,14 +125,22 @@ class Jobs:
             place.engine.close()
 
     def _end(self, job: Job, place: Place, ended: "Future[Record]", known: bool) -> None:
+        fault: str | None = None
         try:
             record = ended.result()
             job.result = result_of(record, official=not job.unofficial)
             if record.verdict.outcome == "harness_error":
                 job.error = "the evaluation failed by a fault of the harness; ask again"
+                fault = record.verdict.reason or "no reason was recorded"
         except BaseException as error:
             job.error = said(error) if isinstance(error, Exception) else "the service was stopped"
+            fault = None if isinstance(error, PopcornError) or not isinstance(error, Exception) else f"{type(error).__name__}: {error}"
         with self._lock:
+            if fault is not None:
+                self.health.failed(place.device, job.id, fault)
+            elif job.error is None and not known:
+                self.health.answered(place.device)
+            self.health.let_go(place.device, job.id)
             self._waiting[id(place)] -= 1
             self.remembered += known
             self.evaluated += not known

@@ -78,10 +78,10 @@ def row_of(matrix: Matrix, name: str) -> Row:
 
 
 def budget_of(matrix: Matrix, tier: Tier) -> Budget:
-    """The tier's own, with what the matrix replaces."""
+    """The tier's own, with what the matrix replaces; a tier without tools keeps its turns: asked once more, a model would see nothing new."""
     own, asked = Budget.of(tier), matrix.budgets
     return Budget(
-        asked.turns or own.turns, own.tool_calls if asked.tool_calls is None else asked.tool_calls, asked.tokens or own.tokens,
+        (asked.turns if tier.tools else None) or own.turns, own.tool_calls if asked.tool_calls is None else asked.tool_calls, asked.tokens or own.tokens,
         own.cost_usd if asked.dollars is None else asked.dollars, matrix.worker_timeout_s or own.wall_s,
     )  # fmt: skip
 

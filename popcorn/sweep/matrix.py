@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from popcorn.errors import BadSweep
 from popcorn.reading import read_toml, what_is_wrong
 from popcorn.schema.case import Frozen, Precision
+from popcorn.toolchain.languages import LANGUAGES
 
 MAX_DEPTH = 8
 """Files that may extend one another."""
@@ -139,6 +140,8 @@ def make_matrix(tables: dict[str, Any], where: str) -> Matrix:
         matrix = Matrix.model_validate(tables)
     except ValidationError as error:
         raise BadSweep(f"{where}: {what_is_wrong(error, Matrix, also=('extends',))}.") from None
+    if matrix.language not in ("auto", *LANGUAGES):
+        raise BadSweep(f"{where}: language is {matrix.language!r}; expected one of auto, {', '.join(LANGUAGES)}.")
     if matrix.kind == "agents":
         missing = [name for name in ("models", "tiers") if not getattr(matrix, name)]
         if not (matrix.levels or matrix.problems):

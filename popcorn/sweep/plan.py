@@ -1,5 +1,6 @@
 """Plan: the jobs of a sweep, those that are missing, and what they are expected to take, before anything is spent. Imports no torch."""
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -85,6 +86,16 @@ class Plan:
     def dollars(self) -> float:
         """Of what is missing, where prices are known."""
         return sum(cell.dollars or 0.0 for cell in self.cells)
+
+    @property
+    def unset_keys(self) -> dict[str, list[str]]:
+        """Keys that this process does not have → models with missing jobs that need them."""
+        found: dict[str, list[str]] = {}
+        for model in dict.fromkeys(cell.model for cell in self.cells if cell.missing):
+            key = row_of(self.matrix, model).key
+            if key is not None and not os.environ.get(key):
+                found.setdefault(key, []).append(model)
+        return found
 
     @property
     def unpriced(self) -> list[str]:

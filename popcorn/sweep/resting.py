@@ -1,4 +1,4 @@
-"""Models whose provider fails rest, and so does a machine whose evaluations do: jobs wait, so that neither an outage nor a full /dev/shm uses
+"""Models whose provider fails rest, and so does a device whose evaluations do: jobs wait, so that neither an outage nor a full /dev/shm uses
 up the retries of all of them. Imports no torch."""
 
 import re
@@ -10,7 +10,7 @@ IN_A_ROW = 5
 """Runs that were broken off, without one that ended between them, before the others wait."""
 FIRST_S, LONGEST_S = 60.0, 1800.0
 """A rest; each further one takes twice as long."""
-_KEY = re.compile(r"\b40[13]\b|\bAuthenticationError\b|\bPermissionDenied|api[ _-]key", re.IGNORECASE)
+_FOR_GOOD = re.compile(r"\b40[134]\b|\bAuthenticationError\b|\bPermissionDenied|\bNotFoundError\b|api[ _-]key", re.IGNORECASE)
 MOST_RESTS = 6
 """After so many, an hour in all, its jobs are left to a later session."""
 
@@ -25,10 +25,16 @@ class _State:
 
 
 class Resting:
-    """Which models, or machines, rest, in one session."""
+    """Which models, or devices, rest, in one session."""
 
-    def __init__(self, what: str, tell: Callable[[str], None] = lambda _: None, now: Callable[[], float] = time.monotonic):
-        self._what, self._tell, self._now = what, tell, now
+    def __init__(
+        self,
+        what: str,
+        tell: Callable[[str], None] = lambda _: None,
+        now: Callable[[], float] = time.monotonic,
+        later: str = "`popcorn sweep resume`",
+    ):
+        self._what, self._tell, self._now, self._later = what, tell, now, later
         self._states: dict[str, _State] = {}
 
     def begins(self, model: str, job: str) -> None:
@@ -58,11 +64,11 @@ class Resting:
         state.failures += 1
         if state.failures < IN_A_ROW or (state.rests and state.trying != job):
             return  # few so far, or one that was under way when the rest began
-        # a key that is refused gets no better by waiting
-        state.trying, state.rests = None, MOST_RESTS + 1 if _KEY.search(reason) else state.rests + 1
+        # a key that is refused, or a model that was withdrawn, gets no better by waiting
+        state.trying, state.rests = None, MOST_RESTS + 1 if _FOR_GOOD.search(reason) else state.rests + 1
         rest_s = min(LONGEST_S, FIRST_S * 2 ** (state.rests - 1))
         state.until = self._now() + rest_s
-        waits = f"its jobs rest {rest_s:.0f} s" if state.rests <= MOST_RESTS else "its jobs are left to `popcorn sweep resume`"
+        waits = f"it rests {rest_s:.0f} s" if state.rests <= MOST_RESTS else f"it is left to {self._later}"
         self._tell(f"{model}: {self._what} broke off {state.failures} runs in a row ({reason[:200]}); {waits}")
 
     def let_go(self, model: str, job: str) -> None:

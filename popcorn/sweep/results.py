@@ -13,12 +13,15 @@ from typing import Any
 from popcorn.records.store import Store
 from popcorn.records.tables import query
 from popcorn.scoring import Attempt, Standing, mode_of, standings
+from popcorn.suites.problems import Problem
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.jobs import problems_of
 from popcorn.sweep.plan import Plan, make_plan
 
-_RECORDS = "SELECT id, outcome, judgement, speedup, speedup_low, control_fit, energy_ratio, roofline_sol_model FROM records"
+_RECORDS = (
+    "SELECT id, outcome, judgement, speedup, speedup_low, control_fit, energy_ratio, roofline_sol_model, machine_device_id FROM records"
+)
 Row = dict[str, str | int | float | None]
 
 
@@ -27,7 +30,7 @@ def results(folder: SweepFolder, earlier: bool = False) -> tuple[Plan, list[Atte
     missing job counts as it ended when it was asked in another form (`Plan.before`)."""
     spec = folder.spec()
     plan = make_plan(spec.matrix, Done(Path(spec.cache)))
-    places = {one.id: (one.variant or "other", one.level or 0) for one in problems_of(spec.matrix)}
+    places = {one.id: (_suite(one), one.level or 0) for one in problems_of(spec.matrix)}
     rows = {row["id"]: row for row in query(_RECORDS, Store(Path(spec.cache) / "records")).dicts()} if plan.known.done else {}
     before = plan.before if earlier else {}
     missing = {job.id for job in plan.missing}
@@ -44,9 +47,15 @@ def results(folder: SweepFolder, earlier: bool = False) -> tuple[Plan, list[Atte
                 job.model, job.tier, *places[job.problem], job.problem, _mode(line, row), job.repeat, str((line or {}).get("run") or ""),
                 speedup=row["speedup"] if row and fit else None, speedup_low=row["speedup_low"] if row and fit else None, sol=row["roofline_sol_model"] if row and fit else None,
                 energy_ratio=row["energy_ratio"] if row and good else None, tokens=(line or {}).get("tokens"), cost_usd=(line or {}).get("cost_usd"),
+                device=row["machine_device_id"] if row else "",
             )
         )  # fmt: skip
     return plan, found, standings(found, Counter(places.values()))
+
+
+def _suite(problem: Problem) -> str:
+    """`original`, `popcorn`, an imported suite's name, or `other` for a file that was given by its path."""
+    return problem.variant or (problem.id.partition("/")[0] if problem.level is not None else "") or "other"
 
 
 def _mode(line: dict[str, Any] | None, row: dict[str, Any] | None) -> Any:
@@ -86,7 +95,7 @@ def by_problem(attempts: Sequence[Attempt]) -> list[Row]:
     return [
         {
             "problem": one.problem, "model": one.model, "tier": one.tier, "repeat": one.repeat, "result": one.mode, "speedup": one.speedup, "sol": one.sol,
-            "tokens": one.tokens, "cost_usd": one.cost_usd, "run": one.run,
+            "tokens": one.tokens, "cost_usd": one.cost_usd, "device": one.device, "run": one.run,
         }
         for one in sorted(attempts, key=lambda one: (one.problem, one.model, one.tier, one.repeat))
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ LEAST_FREE_BYTES = 256 << 20
 """With less room in the cache nothing begins: an answer that was paid for could not be kept."""
 COUNT_EVERY_S = 20.0
 """How often the money of all workers is added up, where it has a limit."""
-HERE = "this machine"
 
 
 class Session:
@@ -62,7 +62,6 @@ class Session:
             if not self.done.has(job.id):
                 self.begun += 1
                 self.resting.begins(job.model, job.id)
-                self.health.begins(HERE, job.id)
                 return True
             self.locks.let_go(job.id)
         if claimed:  # another sweep has it under way, or did it since this one made its plan
@@ -70,21 +69,33 @@ class Session:
         return False
 
     def waits(self, job: Job) -> bool:
-        """Whether its model, or this machine, rests."""
-        return self.resting.rests(job.model) or self.health.rests(HERE)
+        """Whether its model rests, or every device."""
+        return self.resting.rests(job.model) or not self._fit()
 
     def take(self, job: Job) -> Place:
-        """The place with the fewest agents."""
-        place = min(self.places, key=lambda one: self._busy[id(one)])
+        """Of the places whose device does not rest the one with the fewest agents: a device that fails at once would else be the idle one, and get the
+        next job, too."""
+        place = min(self._fit(), key=lambda one: self._busy[id(one)])
+        self.health.begins(place.device, job.id)
         self._busy[id(place)] += 1
         self._held[job.id] = place
         return place
 
+    def left_s(self, jobs: Iterable[Job]) -> float | None:
+        """Until one of these jobs, which all wait, may be tried; None where they are left to a later session."""
+        return (
+            self.resting.left_s({job.model for job in jobs}) if self._fit() else self.health.left_s(place.device for place in self.places)
+        )
+
+    def _fit(self) -> list[Place]:
+        return [place for place in self.places if not self.health.rests(place.device)]
+
     def give_back(self, job: Job) -> None:
         """The job is no longer under way."""
-        self._busy[id(self._held.pop(job.id))] -= 1
+        place = self._held.pop(job.id)
+        self._busy[id(place)] -= 1
         self.resting.let_go(job.model, job.id)
-        self.health.let_go(HERE, job.id)
+        self.health.let_go(place.device, job.id)
         self.locks.let_go(job.id)
         self.active.pop(job.id, None)
 
@@ -106,7 +117,7 @@ class Session:
             harness=__version__,
         )  # fmt: skip
         self.resting.answered(job.model)
-        self.health.answered(HERE)
+        self.health.answered(self._held[job.id].device)
         self.counts["done"] += 1
         self.counts["correct"] += run.outcome == "correct"
         self.count_money()
@@ -141,7 +152,7 @@ class Session:
         if kind == "api_error":
             self.resting.failed(job.model, job.id, reason)
         else:
-            self.health.failed(HERE, job.id, reason)
+            self.health.failed(self._held[job.id].device, job.id, reason)
 
     def refused(self, job: Job, reason: str) -> None:
         """This machine cannot do it: a missing key, too few devices."""

@@ -25,6 +25,7 @@ def plan_facts(plan: Plan, gpus: int) -> dict[str, Any]:
         "given_up": sum(cell.given_up for cell in plan.cells), "refused": sum(cell.refused for cell in plan.cells), "gpus": gpus,
         "outdated": plan.outdated,
         "expected_hours": plan.hours(gpus), "expected_tokens": plan.tokens, "expected_dollars": plan.dollars, "unpriced_models": plan.unpriced,
+        "unset_keys": plan.unset_keys,
         "cells": [vars(cell) for cell in plan.cells],
     }  # fmt: skip
 
@@ -59,7 +60,8 @@ def sweep_facts(folder: SweepFolder) -> dict[str, Any]:
         from popcorn.sweep.filling import phase_facts
 
         facts |= phase_facts(folder, spec)
-    facts["state"] = "running" if live else "done" if not facts.get("missing") else "stopped"
+    left = facts.get("given_up") or facts.get("refused")
+    facts["state"] = "running" if live else "stopped" if facts.get("missing") else "ended" if left else "done"
     return facts
 
 
@@ -102,8 +104,12 @@ def sweep_table(facts: dict[str, Any]) -> "Group":
     for name, count in (("gave up after their retries", facts.get("given_up")), ("cannot be done here", facts.get("refused"))):
         if count:
             lines.append(Text(f"{count} job{'' if count == 1 else 's'} {name}"))
-    for one in facts.get("failures", ())[:MOST_REASONS]:
+    reasons = facts.get("failures", ())
+    for one in reasons[:MOST_REASONS]:
         lines.append(Text(f"  {one['jobs']} of {one['model']}: {one['reason']}"))
+    if reasons:
+        more = len(reasons) - MOST_REASONS
+        lines.append(Text((f"  … and {more} more reasons; " if more > 0 else "  ") + "`popcorn sweep resume --retry` tries them again"))
     if facts.get("outdated"):
         lines.append(Text(outdated_line(facts["outdated"])))
     for phase in facts.get("phases", ()):

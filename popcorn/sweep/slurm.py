@@ -142,8 +142,8 @@ def queue(folder: SweepFolder, open_them: Callable[..., Any] | None = None) -> s
             f"{folder.path} was queued {MOST_SUBMISSIONS} times and is not done; look at its log, then remove {jobs.name} to go on."
         )
     logs = folder.path.resolve() / "slurm"
-    executor = submitit.SlurmExecutor(folder=logs, python=_python(spec), max_num_timeout=0)
     try:
+        executor = submitit.SlurmExecutor(folder=logs, python=_python(spec), max_num_timeout=0)
         executor.update_parameters(
             job_name=JOB_NAME, nodes=spec.nodes, ntasks_per_node=_tasks(spec), exclusive=True, dependency="singleton", time=spec.minutes,
             signal_delay_s=min(spec.drain_s, 30), srun_args=_srun(spec),
@@ -153,7 +153,7 @@ def queue(folder: SweepFolder, open_them: Callable[..., Any] | None = None) -> s
         job = executor.submit(Task(str(folder.path.resolve()), open_them))
     except (submitit.core.utils.FailedJobError, RuntimeError, OSError) as error:
         said = " ".join(str(error).split())[-300:]
-        raise BadSweep(f"Slurm did not take the sweep: {said}; check `sinfo` and `sbatch`, or use --local.") from None
+        raise BadSweep(f"Slurm did not take the sweep: {said}; check `sinfo` and `sbatch`, or use --local on one machine.") from None
     with jobs.open("a") as file:
         file.write(json.dumps({"job": job.job_id, "at": time.time()}) + "\n")
     return str(job.job_id)

@@ -16,7 +16,7 @@ from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.jobs import Job
 from popcorn.sweep.places import control, open_places
 from popcorn.sweep.plan import make_plan
-from popcorn.sweep.session import HERE, Session
+from popcorn.sweep.session import Session
 from popcorn.worker.ranks import gpus
 
 Opener = Callable[[str, int | None, Store, Callable[[str], None]], list[Place]]
@@ -86,9 +86,7 @@ async def _rounds(session: Session, rank: int, ranks: int) -> None:
             if not missing or session.stopping:
                 return
             if all(session.waits(job) for job in missing):
-                left_s = (
-                    session.health.left_s([HERE]) if session.health.rests(HERE) else session.resting.left_s({job.model for job in missing})
-                )
+                left_s = session.left_s(missing)
                 if left_s is None:
                     return
                 await asyncio.sleep(max(0.1, min(left_s, 5.0)))

@@ -47,7 +47,7 @@ def detect_language(path_or_name: str | PurePath, source: str, asked: str | None
     if asked in found:
         return asked
     raise BadCandidate(
-        f"{name} is written in {' and '.join(found)}, not in {asked}: leave out --language, or give the file that was meant."
+        f"{name} is written in {' and '.join(found)}, not in {asked}: leave the language out, or give the file that was meant."
     )
 
 

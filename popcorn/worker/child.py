@@ -15,7 +15,7 @@ import torch
 from popcorn.errors import PopcornError
 from popcorn.measure.steadiness import WAITS
 from popcorn.worker import sandbox
-from popcorn.worker.failure import Failed
+from popcorn.worker.failure import Failed, gpu_failed
 from popcorn.worker.oracle import Oracle
 from popcorn.worker.semaphores import give_locks
 from popcorn.worker.side import Side
@@ -142,7 +142,8 @@ def _answer(server: Oracle | Side, message: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"ok": getattr(server, f"do_{message['do']}")(message)}
     except Failed as failed:
-        return failed.message()
+        ours = isinstance(server, Oracle) and gpu_failed(failed.__cause__)  # never by the word of a process that runs a candidate
+        return Failed("harness_error", failed.reason, failed.details).message() if ours else failed.message()
     except PopcornError as error:
         return Failed("invalid_reference", str(error)).message()
     except torch.OutOfMemoryError as error:

@@ -10,6 +10,8 @@ from popcorn.schema.verdict import Outcome
 _FENCED = "; a candidate may read and write in its working folder, in $HOME and in tempfile.gettempdir(), and elsewhere read what is public"
 _NAMED = "; memory with a name in /dev/shm is fenced: that of mmap.mmap(-1, n) is shared with forked processes, too"
 _ALONE = "; a candidate is one file and imports installed packages alone"
+_GPU_FAILED = {46, 100, 101, 214, 220, 721, 802}
+"""cudaError: devices unavailable, no device, invalid device, uncorrectable ECC, uncorrectable NVLink, contained, system not ready."""
 _NO_GPU = "; it asks for a GPU, and the device chosen is a CPU"
 
 
@@ -25,6 +27,13 @@ class Failed(Exception):
     def message(self) -> dict[str, Any]:
         """As it crosses the wire."""
         return {"failed": {"outcome": self.outcome, "reason": self.reason[:2000], "details": self.details[:8000]}}
+
+
+def gpu_failed(error: BaseException | None) -> bool:
+    """Whether CUDA says that the GPU itself failed, or is gone: no fault of the code that ran on it."""
+    import torch
+
+    return isinstance(error, torch.AcceleratorError) and getattr(error, "error_code", None) in _GPU_FAILED
 
 
 def failure_of(error: BaseException, candidate_file: str) -> Failed:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
 from popcorn.bench import Result, line, report
 from popcorn.bench.asking import Settings, request_for
 from popcorn.evaluate import evaluate
@@ -62,6 +64,19 @@ def test_a_report_has_scaled_units_and_never_a_zero(capsys):
     text = report(Result("swiglu", "popcorn", row("popcorn", 3.1, time_s=9.6e-6), row("popcorn", 2.0, time_s=1.2e-3, gradient="grad")))
     assert "9.60 µs" in text and "1.20 ms" in text and "3.10×" in text and "fwd+bwd" in text
     assert "0.0 ms" not in text and capsys.readouterr().out == text + "\n"
+
+
+def test_a_benchmark_says_what_it_measures_now_and_how_long_the_rest_may_take(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("popcorn.bench.measure", lambda op, name, case, *_: row(name, gradient=case.gradient))
+    op, x = find_op("softmax"), torch.randn(4, 9)
+    asked = {"implementations": ["torch", "popcorn"], "store": Store(tmp_path / "records")}
+    first, second = op.benchmark(x, **asked)
+    said = capsys.readouterr().err.splitlines()
+    assert (first.implementation, second.training.case.gradient) == ("popcorn", "grad")
+    assert said[0] == "softmax: popcorn, forward (1 of 4)" and len(said) == 4
+    assert re.fullmatch(r"softmax: torch, forward and backward \(4 of 4, about .+ to go\)", said[3])
+    op.benchmark(x, quiet=True, gradient=False, **asked)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_result_gives_status_gauges_and_measurements_as_plain_data():

@@ -74,6 +74,16 @@ def test_tables_fit_the_terminal_and_an_empty_store_says_what_would_fill_it(tmp_
         assert "inductor" in shown(view, width=80) and "popcorn" in shown(view, width=80)
 
 
+def test_a_row_of_the_reference_itself_is_explained_and_no_other(tmp_path):
+    store = Store(tmp_path / "records")
+    store.append(row("popcorn"))
+    assert "held against itself" not in shown(summary(store)) + shown(cases(store, "swiglu"))
+    store.append(row("torch", 1.0))
+    assert all(
+        "torch: the reference as an implementation, held against itself" in shown(view) for view in (summary(store), cases(store, "swiglu"))
+    )
+
+
 def test_differences_are_intervals_that_do_not_meet_and_outcomes_that_changed(tmp_path):
     before, after = Store(tmp_path / "a" / "records"), Store(tmp_path / "b" / "records")
     small, large, other = {"R": 1, "D": 8}, {"R": 2, "D": 8}, {"R": 3, "D": 8}

@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_a_candidate_is_told_in_one_sentence(place, text, 
         (["--device", "cuda:77"], 62, ("cuda:77", "cpu")),
         (["--device", "tpu"], 62, ("tpu", "cpu")),
         (["--language", "rust"], 63, ("'rust' is not a language; choose one of torch, triton",)),
-        (["--language", "cuda"], 63, ("is written in torch, not in cuda",)),
+        (["--language", "cuda"], 63, ("is written in torch, not in cuda: leave the language out",)),
     ],
 )
 def test_a_wish_that_cannot_be_met_is_told_in_one_sentence(place, options, code, words):

@@ -34,3 +34,13 @@ def test_a_column_that_cannot_give_way_keeps_no_other_from_folding_and_no_line_e
 def test_a_name_without_spaces_folds_after_its_slash():
     lines = list(lay_out(("model", "tier"), [("scripted/steady", "default")], 18, (0,)))
     assert lines[1:] == ["scripted/  default", "steady"]
+
+
+def test_headings_of_several_words_give_way_before_any_cell_does():
+    rows = [("original L1", "dead429", "1 of 1", "0", "1.05×"), ("other L1", "e500", "0 of 2", "12", "—")]
+    wide, narrow = (
+        list(lay_out(("problems", "model", "timed", "no result", "mean (all)"), rows, width, (0, 1), (2, 3, 4))) for width in (80, 46)
+    )
+    assert len(wide) == 3 and wide[0].endswith("no result  mean (all)")
+    assert max(map(len, narrow)) <= 46 and "dead429" in narrow[2] and "original L1" in narrow[2]
+    assert [line.split() for line in narrow[:2]] == [["problems", "model", "timed", "no", "mean"], ["result", "(all)"]]

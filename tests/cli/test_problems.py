@@ -33,6 +33,11 @@ def test_show_prints_the_statement_with_bounds_and_not_the_timed_size() -> None:
     assert "GB to move in float32" in shown and "16384" not in shown
 
 
+def test_what_show_adds_to_a_statement_fits_a_hundred_columns() -> None:
+    added = [line for line in run(app, ["show", "original/L1/36"]).output.splitlines() if line.startswith("# ")]
+    assert any("popcorn_forward" in line for line in added) and max(map(len, added)) <= 100
+
+
 def test_show_as_json_holds_the_statement_and_both_ends_of_the_bounds() -> None:
     told = json.loads(run(app, ["show", "original/L1/1", "--json"]).output)
     assert told["bounds"]["flops"] == [2 * 4096**3, 2 * 4096**3] and "get_inputs" in told["statement"]

@@ -43,6 +43,35 @@ def test_the_visible_devices_are_counted_from_zero_and_found_by_uuid(library, mo
         probe.probe("cuda:2")
 
 
+@pytest.mark.parametrize("question", ["nvmlDeviceGetHandleByIndex", "nvmlDeviceGetUUID", "nvmlDeviceGetName"])
+def test_a_gpu_that_fell_off_the_bus_is_left_out_and_the_others_work(library, monkeypatch, question):
+    library.uuids = ["GPU-aaaa", "GPU-bbbb", "GPU-cccc"]
+    answer = getattr(library, question)
+
+    def lost(which):
+        if which == 1:
+            raise library.NVMLError("GPU is lost")
+        return answer(which)
+
+    monkeypatch.setattr(library, question, lost)
+    assert probe.devices() == ["cuda:0", "cuda:1", "cpu"] and probe.probe("cpu").kind == "cpu"
+    assert [probe.probe(f"cuda:{index}").device_uuid for index in (0, 1)] == ["GPU-aaaa", "GPU-cccc"]
+    said = facts._nvml()
+    assert said.finding == "2 GPU(s) visible, 1 more without an answer" and "reset" in (said.fix or "")
+
+
+def test_a_gpu_that_is_cut_into_instances_is_refused_and_never_held_to_the_whole_one_s_rates(library, monkeypatch):
+    library.nvmlDeviceGetMigMode = lambda handle: [0, 0]
+    assert probe.probe("cuda").device_id == "nvidia-h200-sxm"
+    library.nvmlDeviceGetMigMode = lambda handle: [1, 1]
+    for device in ("auto", "cuda:0"):
+        with pytest.raises(UnknownDevice, match="nvidia-smi -mig 0"):
+            probe.probe(device)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-aaaa")
+    with pytest.raises(UnknownDevice, match="names a MIG instance"):
+        probe.probe("cuda")
+
+
 def test_a_hidden_gpu_is_said_to_be_hidden(library, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert probe.probe("auto").kind == "cpu"

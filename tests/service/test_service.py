@@ -289,3 +289,24 @@ def test_too_much_that_waits_is_refused(tmp_path):
         for number in range(4):
             jobs.submit(Question(**(ASK | {"source": f"{KERNEL}/* {number} */"})))
     jobs.close()
+
+
+def test_a_device_that_fails_at_once_rests_and_the_others_answer(tmp_path, monkeypatch, capsys):
+    judge = PretendEngine._judge
+
+    def dead(self, request):
+        if self.device == "1":
+            raise RuntimeError("CUDA error: uncorrectable ECC error encountered")
+        return judge(self, request)
+
+    monkeypatch.setattr(PretendEngine, "_judge", dead)
+    store = Store(tmp_path / "records")
+    jobs = Jobs([Place(PretendEngine(store, tmp_path / "log", 0.05, device=str(index)), f"cuda:{index}") for index in range(3)])
+    asked = [jobs.submit(Question(**(ASK | {"source": f"{KERNEL}/* {number} */"}))) for number in range(2)]
+    for number in range(40):
+        asked.append(jobs.submit(Question(**(ASK | {"source": f"{KERNEL}/* one more {number} */"}))))
+        time.sleep(0.01)
+    assert all(job.ended.wait(30) for job in asked)
+    jobs.close()
+    assert sum(job.error is not None for job in asked) <= 6, "five, and one that was under way"
+    assert "cuda:1: faults of the harness broke off 5 runs in a row (RuntimeError: CUDA error" in capsys.readouterr().err

@@ -81,5 +81,6 @@ def test_the_command_writes_files_or_says_what_is_missing(site, tmp_path, monkey
     assert done.exit_code == 0, done.output
     assert {one.suffix for one in (tmp_path / "f").iterdir()} == {".svg", ".png", ".csv"}
     missing = CliRunner().invoke(app, ["figures", "10", "--to", str(tmp_path / "f")])
+    assert max(map(len, missing.output.splitlines())) <= 80
     assert missing.exit_code == 1 and "filled by the sweep comm_l2_popcorn" in missing.output
     assert list(json.loads(CliRunner().invoke(app, ["figures", "3", "--json"]).output)) == ["3"]

@@ -53,6 +53,7 @@ def test_the_smoke_sweep_is_two_variants_three_tiers_four_problems_three_models(
     [
         ({"modles": ["x"]}, "nearest is 'models'"), ({"budgets": {"turn": 3}}, "nearest is 'turns'"), ({"agents_per_gpu": 0}, "agents_per_gpu"),
         ({"variants": ["mine"]}, "variants"), ({"levels": []}, "levels or problems missing"), ({"name": "../up"}, "name"), ({"retries": {"timeout": 3}}, "nearest"),
+        ({"language": "trition"}, "language is 'trition'; expected one of auto, torch, triton"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_the_key_and_what_was_expected(tables, said):
@@ -89,12 +90,14 @@ def test_ids_are_stable_and_change_with_meaning_alone():
         {"precision": "bfloat16"},
         {"trials": 9},
         {"language": "triton"},
-        {"budgets": {"turns": 2}},
+        {"budgets": {"tool_calls": 2}},
         {"timeout_s": 5.0},
         {"control": False},
         {"worker_timeout_s": 99.0},
     ]
     assert all(not set(ids(**change)) & set(ids()) for change in others)
+    for tier, alike in (("single", True), ("all", False)):
+        assert (ids(tiers=[tier], budgets={"turns": 2}) == ids(tiers=[tier])) is alike, "without tools there is one answer"
 
 
 def test_the_model_s_row_and_the_problem_s_text_are_in_the_id(tmp_path):

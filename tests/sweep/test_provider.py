@@ -4,13 +4,16 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from popcorn.agents import loop
+from popcorn.cli.main import app
 from popcorn.records.runs import read_runs
 from popcorn.sweep.done import Done
-from popcorn.sweep.matrix import make_matrix
+from popcorn.sweep.matrix import make_matrix, read_matrix
 from popcorn.sweep.resting import IN_A_ROW
 from popcorn.sweep.showing import sweep_facts
 from popcorn.sweep.submitting import prepare, run_here
@@ -94,7 +97,7 @@ def test_an_outage_uses_up_few_retries_and_the_other_models_go_on(cache, monkeyp
         session = run_here(prepare(found), open_pretend)
     assert session.counts["done"] == 9 and session.counts["failed"] <= IN_A_ROW + 3, "the jobs of one model are left, and none gave up"
     log = (session.folder.path / "log.txt").read_text()
-    assert "its jobs rest" in log and "left to `popcorn sweep resume`" in log
+    assert "it rests" in log and "left to `popcorn sweep resume`" in log
     facts = sweep_facts(session.folder)
     assert (facts["state"], facts["missing"], facts["given_up"]) == ("stopped", 9, 0)
 
@@ -136,4 +139,81 @@ def test_a_machine_on_which_everything_fails_rests_before_all_jobs_gave_up(cache
     session = run_here(prepare(make_matrix(tables, "broken")), open_pretend)
     assert session.counts["failed"] <= IN_A_ROW + 4 and sweep_facts(session.folder)["given_up"] == 0
     assert any("/dev/shm is full" in line["reason"] for line in Done(cache).lines())
-    assert "this machine: faults of the harness broke off" in (session.folder.path / "log.txt").read_text()
+    assert "cpu: faults of the harness broke off" in (session.folder.path / "log.txt").read_text()
+
+
+def test_of_eight_devices_one_that_fails_at_once_rests_and_the_others_do_its_jobs(cache, monkeypatch):
+    judge = PretendEngine._judge
+
+    def dead(self, request):
+        if self.device == "cpu3":
+            raise RuntimeError("CUDA error: uncorrectable ECC error encountered")
+        return judge(self, request)
+
+    def open_eight(*asked):
+        places = open_pretend(*asked)
+        for index, place in enumerate(places):
+            place.machine()  # known as what it is, before it is called another
+            place.device = f"cuda:{index}"
+        return places
+
+    monkeypatch.setattr(PretendEngine, "_judge", dead)
+    tables = {
+        "name": "eight", "levels": [1], "variants": ["original"], "models": ["baseline/eager"], "tiers": ["single"], "device": "cpu", "agents_per_gpu": 1,
+        "retries": {"infrastructure": 1},
+    }  # fmt: skip
+    session = run_here(prepare(make_matrix(tables, "eight"), gpus=8), open_eight)
+    facts, log = sweep_facts(session.folder), (session.folder.path / "log.txt").read_text()
+    assert (facts["done"], facts["given_up"], session.counts["failed"]) == (facts["jobs"], 0, IN_A_ROW)
+    assert "cuda:3: faults of the harness broke off 5 runs in a row" in log and log.count("it rests 60 s") == 1
+
+
+def test_a_tier_of_one_answer_is_one_answer_whatever_the_turns_of_the_sweep(cache):
+    with ModelServer([Reply(text="I cannot."), Reply(text="I cannot.")]) as server:
+        run_here(prepare(matrix(server, tiers=["single"], budgets={"turns": 4})), open_pretend)
+        assert dict(server.answered) == {0: 1}
+    (run,) = read_runs(cache / "runs" / "agents")
+    assert (run.outcome, run.ended_by, run.max_turns) == ("no_kernel", "turns", 1)
+
+
+def test_a_sweep_that_had_no_key_is_at_its_end_and_not_done_and_says_how_to_go_on(cache, monkeypatch):
+    def here(folder, *_):
+        return run_here(folder, open_pretend)
+
+    monkeypatch.setattr("popcorn.sweep.submitting.run_here", here)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = ['tiers = ["single"]', 'device = "cpu"', 'language = "c"', 'problems = ["original/L1/36"]', 'models = ["a", "b"]']
+    lines += [
+        f'[model.{name}]\nprovider = "openai-api/local/model"\nendpoint = "http://127.0.0.1:9/v1"\nkey = "NO_SUCH_KEY"' for name in "ab"
+    ]
+    Path("mine.toml").write_text("\n".join(lines))
+    assert (
+        "NO_SUCH_KEY is not set here: the jobs of a, b would be left out" in CliRunner().invoke(app, ["sweep", "plan", "mine.toml"]).stdout
+    )
+    told = CliRunner().invoke(app, ["sweep", "submit", "mine.toml", "--local"])
+    assert "NO_SUCH_KEY is not set here" in told.stderr
+    assert told.exit_code == 1 and "mine · ended · 0 of 2 jobs have a result" in told.stdout
+    assert "set NO_SUCH_KEY" in told.stdout and "`popcorn sweep resume --retry` tries them again" in told.stdout
+    assert "there is nothing to stop" in CliRunner().invoke(app, ["sweep", "stop"]).stdout
+
+
+def test_what_a_sweep_says_fits_80_columns(cache, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("mine.toml").write_text(
+        'tiers = ["single"]\ndevice = "cpu"\nproblems = ["original/L1/36", "original/L1/23"]\nmodels = ["grok", "deepseek"]\n'
+    )
+    folder = prepare(read_matrix("mine.toml"))
+    Done(cache).add("0" * 16, "done", "mine", problem="original/L1/36", model="grok", tier="single", repeat=1)
+    told = [CliRunner().invoke(app, ["sweep", *words]).stdout for words in (["plan", "mine.toml"], ["stop"], ["stop", "--now"])]
+    assert "tokens, money: expected of what is missing" in told[0] and "answered before" in told[0] and "deepseek" in told[0]
+    assert "`popcorn sweep resume mine` goes on with it" in told[1] and "lets go" in told[2]
+    lines = [line for text in told for line in text.replace(str(folder.path), "FOLDER").splitlines()]
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_machine_without_slurm_says_how_to_go_on_there(cache, monkeypatch):
+    pytest.importorskip("submitit")
+    monkeypatch.setenv("PATH", "/nowhere")
+    Path("mine.toml").write_text('tiers = ["single"]\nlevels = [1]\nmodels = ["baseline/eager"]\n')
+    told = CliRunner().invoke(app, ["sweep", "submit", "mine.toml"])
+    assert told.exit_code == 69 and "use --local on one machine" in told.stderr and not isinstance(told.exception, RuntimeError)

@@ -13,7 +13,7 @@ def test_a_model_rests_after_failures_in_a_row_and_one_run_finds_out_how_things_
         assert not resting.rests("mine")
     resting.failed("mine", "a", "500")
     resting.failed("mine", "a", "500")  # one that was under way
-    assert len(told) == 1 and "rest 60 s" in told[0] and resting.rests("mine") and not resting.rests("yours")
+    assert len(told) == 1 and "it rests 60 s" in told[0] and resting.rests("mine") and not resting.rests("yours")
     assert resting.left_s(["mine", "yours"]) == FIRST_S and resting.told() == ["mine (60 s)"]
     now[0] += FIRST_S
     assert not resting.rests("mine")
@@ -45,8 +45,16 @@ def test_rests_grow_and_end_with_the_session():
     assert resting.rests("mine") and resting.told() == ["mine (left for this session)"]
 
 
-@pytest.mark.parametrize("reason", ["Error code: 401 - invalid x-api-key", "403 Forbidden", "AuthenticationError: no such key"])
-def test_a_model_whose_key_is_refused_is_left_at_once(reason):
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Error code: 401 - invalid x-api-key",
+        "403 Forbidden",
+        "AuthenticationError: no such key",
+        "NotFoundError: Error code: 404 - the model was withdrawn",
+    ],
+)
+def test_a_model_whose_key_is_refused_or_that_is_gone_is_left_at_once(reason):
     told = []
     resting = Resting("the provider", told.append, lambda: 0.0)
     for _ in range(IN_A_ROW):

@@ -11,13 +11,14 @@ from typer.testing import CliRunner
 from popcorn.cli.main import app
 from popcorn.cli.result_tables import as_latex
 from popcorn.records.store import Store
+from popcorn.suites.problems import find_problem
 from popcorn.sweep.done import Done
 from popcorn.sweep.folder import SweepFolder
 from popcorn.sweep.matrix import make_matrix
 from popcorn.sweep.plan import make_plan
 from popcorn.sweep.results import by_level, results
 from popcorn.sweep.submitting import prepare, run_here
-from tests.sweep.pretend import open_pretend
+from tests.sweep.pretend import PretendEngine, open_pretend
 
 SMALL = {
     "name": "small", "problems": ["original/L1/36", "original/L1/23"], "models": ["baseline/eager"], "tiers": ["single"], "language": "c", "device": "cpu",
@@ -108,3 +109,37 @@ def test_a_cache_that_was_copied_from_elsewhere_is_read_where_it_lies(cache, tmp
     cache.rename(here)
     brought = SweepFolder(here / folder.path.relative_to(cache))
     assert brought.spec().cache == str(here) and len(results(brought)[1]) == 2
+
+
+def test_a_sweep_that_was_measured_on_two_kinds_of_device_says_so(cache, monkeypatch):
+    one = PretendEngine._judge
+
+    def judge(self, request):
+        here = self.machine
+        if request.problem.id == "original/L1/23":
+            self.machine = here.model_copy(update={"device_id": "nvidia-h100-sxm"})
+        try:
+            return one(self, request)
+        finally:
+            self.machine = here
+
+    assert run_here(prepare(make_matrix(SMALL | {"problems": ["original/L1/36"]}, "small")), open_pretend).counts["done"] == 1
+    assert "kinds of device" not in told().stderr and "device" not in told("--by", "problem").stdout.splitlines()[0]
+    monkeypatch.setattr(PretendEngine, "_judge", judge)
+    assert run_here(prepare(make_matrix(SMALL, "small")), open_pretend).counts["done"] == 1
+    shown = told("--by", "problem")
+    assert "measured on 2 kinds of device" in shown.stderr and "1 kernels on nvidia-h100-sxm" in shown.stderr
+    assert "nvidia-h100-sxm" in shown.stdout and json.loads(told("--json").stdout)["devices"]["nvidia-h100-sxm"] == 1
+
+
+def test_imported_suites_have_rows_of_their_own_and_files_by_path_another(cache, monkeypatch):
+    def found(identity, level):
+        return find_problem("original/L1/36").model_copy(update={"id": identity, "variant": None, "level": level})
+
+    own = [found("kernelbench/L1/1", 1), found("sakana/L1/1", 1), found("/tmp/mine.py", None)]
+    monkeypatch.setattr("popcorn.sweep.results.problems_of", lambda _: [*own, find_problem("original/L1/23")])
+    monkeypatch.setattr("popcorn.sweep.jobs.problems_of", lambda _: [*own, find_problem("original/L1/23")])
+    folder = prepare(make_matrix(SMALL, "small"))
+    for job in make_plan(folder.spec().matrix, Done(cache)).jobs:
+        Done(cache).add(job.id, "done", "small", problem=job.problem, model=job.model, tier=job.tier, repeat=1, outcome="no_kernel")
+    assert {row["problems"] for row in by_level(results(folder)[2])} == {"kernelbench L1", "sakana L1", "other", "original L1"}
