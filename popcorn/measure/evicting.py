@@ -82,7 +82,7 @@ class _Probe:
 
     def survives(self, read: Callable[[], object]) -> bool:
         """Whether most of the lines are still there after a reading."""
-        at_once = min(self._after(lambda: None) for _ in range(2 * _PAIRS))
+        at_once = min(self._after(lambda: None) for _ in range(_PAIRS))
         return self._after(read) < _THERE * at_once
 
     def _after(self, read: Callable[[], object]) -> int:
