@@ -3,7 +3,8 @@
     python benchmarks/turnaround.py [--device cpu|cuda] [--no-plain] [--counters]
 
 Ours: a warm harness (the zygote is up; on a GPU processes with contexts wait, as they do when an agent has thought for some seconds), then `evaluate`: build, trials against float64, turns with the baseline and the controls, memory,
-launches, energy, roofline. `first` starts with an empty build cache, `again` is the same text a second time. torch.compile's baseline is left
+launches, energy, roofline. `first` starts with an empty build cache, `again` is the same text judged a second time, and `known` is its record, found by who asks word for word what was
+asked before (a sweep, the service, `popcorn eval --known`): nothing is judged then. torch.compile's baseline is left
 out of both, as it is measured once for a problem and remembered.
 
 Plain: a fresh `python` that imports torch, lets the candidate build itself with torch's own load_inline (empty extension folder), compares
@@ -92,6 +93,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     from popcorn.suites.problems import find_problem
     from popcorn.toolchain.languages import detect_language
     from popcorn.worker.bench import Bench
+    from popcorn.worker.remembering import find_known
     from popcorn.worker.request import Request
 
     problem = find_problem(PROBLEM)
@@ -105,7 +107,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
         kind = "cuda" if bench.cuda else "cpu"
         measure_ceilings_first(bench)
         print(
-            f"{'candidate':26}{'language':10}{'first':>9}{'of it build':>13}{'again':>9}{'plain':>9}{'plain/first':>13}{'plain/again':>13}"
+            f"{'candidate':26}{'language':10}{'first':>9}{'of it build':>13}{'again':>9}{'known':>9}{'plain':>9}{'plain/first':>13}{'plain/again':>13}"
         )
         plain_times: dict[Path, float] = {}
         for path, plain_path in CANDIDATES[kind]:
@@ -123,13 +125,17 @@ def run(options: argparse.Namespace, folder: Path) -> None:
                 builds.append(record.build.build_s or 0.0)
                 if not record.verdict.correct:
                     raise SystemExit(f"{path.name}: {record.verdict.outcome}: {record.verdict.reason}")
+            start = time.perf_counter()
+            if find_known(request, Store(folder / "records"), bench.machine) is None:
+                raise SystemExit(f"{path.name} was judged, and its record is not found")
+            known_s = time.perf_counter() - start
             if not options.no_plain and plain_path not in plain_times:
                 plain_times[plain_path] = run_plain(kind, problem.path, plain_path)
             plain = plain_times.get(plain_path)
             ratios = [f"{plain / s:12.1f}×" if plain else f"{'—':>13}" for s in seconds]
             shown = f"{plain:8.1f}s" if plain else f"{'—':>9}"
             print(
-                f"{path.name:26}{request.language:10}{seconds[0]:8.2f}s{builds[0]:12.2f}s{seconds[1]:8.2f}s{shown}{ratios[0]}{ratios[1]}",
+                f"{path.name:26}{request.language:10}{seconds[0]:8.2f}s{builds[0]:12.2f}s{seconds[1]:8.2f}s{known_s:8.3f}s{shown}{ratios[0]}{ratios[1]}",
                 flush=True,
             )
 

@@ -1,5 +1,6 @@
 """The main path with real processes: whatever a candidate does has its own outcome, nobody is left, and the next one is judged as ever."""
 
+import itertools
 import os
 import re
 import time
@@ -13,6 +14,7 @@ from popcorn.evaluate import RETRIES, evaluate
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from popcorn.suites.problems import Problem, find_problem
+from popcorn.worker import nursery
 from popcorn.worker.bench import Bench
 from popcorn.worker.request import Request
 from popcorn.worker.seeds import commit
@@ -155,7 +157,20 @@ def timed() -> dict:
     return {"timing": True, "budget_s": 0.3, "timeout_s": 5.0}
 
 
-def test_an_honest_python_candidate_is_correct_timed_and_counted(judge, slower, timed):
+@pytest.fixture
+def commands(monkeypatch) -> list[str]:
+    """What children are asked, in order."""
+    found, ask = [], nursery.Child.ask
+
+    def noted(self, message, *rest, **named):
+        found.append(message.get("do"))
+        return ask(self, message, *rest, **named)
+
+    monkeypatch.setattr(nursery.Child, "ask", noted)
+    return found
+
+
+def test_an_honest_python_candidate_is_correct_timed_and_counted(judge, slower, timed, commands):
     record = judge(HONEST, slower, **timed)
     verdict, timing = record.verdict, record.measurement.timing
     assert verdict.outcome == "correct" and verdict.reason is None and verdict.trials == verdict.trials_passed >= 5
@@ -167,6 +182,9 @@ def test_an_honest_python_candidate_is_correct_timed_and_counted(judge, slower, 
     assert timing.candidate.low_s <= timing.candidate.time_s <= timing.candidate.high_s
     assert len(timing.candidate.blocks_s) >= 3 and len(timing.candidate.blocks_s) == len(timing.baseline.blocks_s)
     assert timing.parent_time_s > 0
+    blocks = [before for before, one in itertools.pairwise(name for name in commands if name in ("evict", "block")) if one == "block"]
+    counted = sum(len(launch) for side in (timing.candidate, timing.baseline) for launch in side.blocks_s)
+    assert counted < blocks.count("evict") < len(blocks), "cold for what counts, and not for what does not"
     assert record.measurement.memory.peak_bytes == record.measurement.memory.output_bytes == 192 * 1024 * 4
     assert record.measurement.memory.ratio == 1 and record.measurement.launches.fusion_ratio == 1
     assert record.measurement.energy.energy_j is None and record.measurement.energy.reason

@@ -60,6 +60,7 @@ def request_of(sample: Sample, device: str = "auto") -> Request:
     return Request(
         problem=find_problem(sample.problem_path), source=source, language=detect_language(sample.path, source), name=sample.path.name,
         device=device, gradient="grad" if sample.backward else "none", budget_s=BUDGET_S, timeout_s=TIMEOUT_S, build_timeout_s=120.0, trials=5,
+        first_call_timeout_s=TIMEOUT_S if sample.outcomes == {"timeout"} else None,  # no more than this shows that it hangs
         timing=sample.timed or sample.no_gain, compile_baseline=False, counters=False, energy=False, control=False,
         static_gate=False,
     )  # fmt: skip

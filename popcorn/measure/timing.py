@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from popcorn.measure.evicting import Evictor
+
 Call = Callable[[], Any]
 
 WINDOW_S = 1e-3
@@ -31,17 +33,14 @@ DISTURBED = 0.02
 _clock_ns = time.perf_counter_ns
 
 
-_evictor: Any = None
+_evictor: Evictor | None = None
 
 
-def share_evictor(size_bytes: int) -> Any:
-    """A buffer to read for eviction, made once and shared by all later forks of this process (pages that are only read stay shared)."""
+def share_evictor(most_bytes: int) -> None:
+    """What is read for eviction, made once and shared by all later forks of this process."""
     global _evictor
-    if size_bytes:
-        import torch
-
-        _evictor = torch.ones(size_bytes // 4, dtype=torch.float32)
-    return _evictor
+    if most_bytes:
+        _evictor = Evictor(most_bytes)
 
 
 @dataclass(frozen=True)
@@ -64,13 +63,17 @@ class CpuTimer:
     name = "perf_counter"
 
     def __init__(self, cache_bytes: int):
-        self._evictor = _evictor if _evictor is not None else share_evictor(2 * cache_bytes)
+        self._evictor = _evictor or Evictor(2 * cache_bytes)
+        self._looked = False
         self.evicted = False
         """True where somebody else on the same cores evicts before each `time`: then nothing is left to do here."""
 
     def evict(self) -> None:
-        """Cold caches: twice the last-level cache is read, and nothing of the inputs survives in it. Read only, so that no line is dirty."""
-        self._evictor.sum()
+        """Cold caches: nothing of the inputs survives in them."""
+        if not self._looked:
+            self._looked = True
+            self._evictor.look()
+        self._evictor.read()
 
     def time(self, windows: Sequence[Sequence[Call]], keep: Callable[[int, Any], None]) -> list[float]:
         """Seconds per call of each window. `keep(i, result)` takes the i-th result, outside the window.

@@ -16,6 +16,17 @@ from popcorn.worker.request import Request
 from popcorn.worker.writing import candidate_hash
 
 
+def find_known(request: Request, store: Store, machine: Machine) -> Record | None:
+    """The newest record of this very question on this kind of device; None where nobody asked it, or it names a seed."""
+    if request.seed is not None:
+        return None
+    for record in store.find(problem=request.problem.id, candidate_hash=candidate_hash(request.source), condemned=False):
+        here = record.machine.device_id == machine.device_id
+        if here and record.provenance.asked == request.asked and record.verdict.outcome != "harness_error":
+            return record
+    return None
+
+
 class RememberingEngine:
     """An Engine."""
 
@@ -44,7 +55,7 @@ class RememberingEngine:
             if under_way is not None and not under_way.cancelled():
                 self.remembered += 1
                 return under_way
-            found = self._find(request, key)
+            found = find_known(request, self._store, self._machine)
             if found is not None:
                 self.remembered += 1
                 answer: Future[Record] = Future()
@@ -61,13 +72,6 @@ class RememberingEngine:
     def close(self) -> None:
         """Close the inner engine."""
         self.engine.close()
-
-    def _find(self, request: Request, key: str) -> Record | None:
-        for record in self._store.find(problem=request.problem.id, candidate_hash=candidate_hash(request.source), condemned=False):
-            here = record.machine.device_id == self._machine.device_id
-            if here and record.provenance.asked == key and record.verdict.outcome != "harness_error":
-                return record
-        return None
 
     def _forget(self, key: str) -> None:
         with self._lock:

@@ -1,8 +1,10 @@
 """Cheats: quick ones in every run, all of them in `popcorn audit`. GPU ones on a GPU."""
 
+from collections.abc import Callable
+
 import pytest
 
-from popcorn.audit.battery import run
+from popcorn.audit.battery import Answer, run
 from popcorn.audit.samples import Sample, read_samples
 from popcorn.records.store import Store
 from popcorn.worker.bench import Bench
@@ -14,8 +16,8 @@ TIMED = [one for one in SAMPLES if one.name in ("patched_block", "late_batch", "
 
 
 @pytest.mark.parametrize("sample", QUICK + TIMED, ids=lambda one: one.name)
-def test_a_cheat_is_caught(sample: Sample, bench: Bench, store: Store) -> None:
-    (answer,) = run([sample], bench, store, "cpu")
+def test_a_cheat_is_caught(sample: Sample, answer_of: Callable[[Sample], Answer]) -> None:
+    answer = answer_of(sample)
     assert answer.as_it_must, answer.sentence()
     assert answer.record.measurement.timing is None or (sample.no_gain and answer.record.verdict.correct)
 

@@ -1,8 +1,10 @@
 """Honest candidates that look suspicious: none may be accused."""
 
+from collections.abc import Callable
+
 import pytest
 
-from popcorn.audit.battery import run
+from popcorn.audit.battery import Answer, run
 from popcorn.audit.samples import Sample, read_samples
 from popcorn.records.store import Store
 from popcorn.worker.bench import Bench
@@ -14,8 +16,8 @@ TIMED = [
 
 
 @pytest.mark.parametrize("sample", [one for one in SAMPLES if not one.timed] + TIMED, ids=lambda one: one.name)
-def test_an_honest_candidate_is_correct(sample: Sample, bench: Bench, store: Store) -> None:
-    (answer,) = run([sample], bench, store, "cpu")
+def test_an_honest_candidate_is_correct(sample: Sample, answer_of: Callable[[Sample], Answer]) -> None:
+    answer = answer_of(sample)
     assert answer.record.verdict.outcome == "correct", answer.sentence()
     assert answer.record.verdict.violations == ()
     assert {"truth", "sandbox", "mutation", "exact_type"} <= set(answer.record.verdict.defences_passed)

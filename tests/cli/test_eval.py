@@ -141,6 +141,15 @@ def test_a_correct_candidate_is_one_json_object_on_stdout_with_exit_code_0(place
     assert all(re.match(r" *\d+ s  candidate.py ", line) for line in done.stderr.splitlines()), "progress and nothing else"
 
 
+def test_what_was_judged_before_is_told_from_its_record_where_that_is_asked_for(place):
+    asked = ("--json", "--budget", "0.4", "--no-compile", "--no-counters", "--known")
+    first, before = evaluate(place, CANDIDATE, *asked), len(stored(place))
+    again, other = evaluate(place, CANDIDATE, *asked), evaluate(place, CANDIDATE + "# another text\n", *asked)
+    assert json.loads(again.stdout)["id"] == json.loads(first.stdout)["id"] != json.loads(other.stdout)["id"]
+    assert "judged at" in again.stderr and "judged at" not in first.stderr + other.stderr
+    assert len(stored(place)) == before + 1
+
+
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_ends_every_process(place, how, code):
     (place / "endless.py").write_text(CANDIDATE.replace("return", "import time; time.sleep(1000); return"))

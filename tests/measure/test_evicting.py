@@ -1,0 +1,73 @@
+"""As much is read as leaves nothing in a cache, and no less."""
+
+import pytest
+
+from popcorn.devices.host import last_level_cache_bytes
+from popcorn.measure import evicting
+from popcorn.measure.evicting import Evictor
+
+MB = 1 << 20
+
+
+class FakeProbe:
+    """A machine whose share of the cache is `share` bytes: what lay there is gone once as much was read."""
+
+    share = 0
+
+    def share_of(self, read, more):
+        return self.left(more) / self.left(read)
+
+    def survives(self, read):
+        return self.left(read) == 1.0
+
+    def left(self, read):
+        """1 where all is there, 0.2 where nothing is."""
+        holder = read.__self__
+        return 1.0 if (holder.bytes if isinstance(holder, Evictor) else holder.nbytes) < self.share else 0.2
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    monkeypatch.setattr(evicting, "SURE_BYTES", 2 * MB)
+    monkeypatch.setattr(evicting, "_Probe", FakeProbe)
+    return lambda share: monkeypatch.setattr(FakeProbe, "share", share)
+
+
+def test_twice_as_much_is_read_as_leaves_nothing(machine):
+    machine(3 * MB)
+    assert Evictor(64 * MB).bytes == 8 * MB  # 4 leave nothing
+
+
+def test_a_machine_that_has_the_whole_cache_reads_twice_of_it(machine):
+    machine(32 * MB)
+    assert Evictor(64 * MB).bytes == 64 * MB
+
+
+def test_a_small_cache_is_not_asked_about(machine):
+    machine(0)
+    assert Evictor(2 * MB).bytes == 2 * MB
+
+
+def test_a_share_that_has_grown_is_seen_and_all_is_read_from_then_on(machine):
+    machine(3 * MB)
+    evictor = Evictor(64 * MB)
+    evictor.look()
+    assert evictor.bytes == 8 * MB
+    machine(20 * MB)
+    evictor.look()
+    assert evictor.bytes == 64 * MB
+
+
+def test_nothing_is_left_of_what_lay_in_this_machines_cache():
+    told = last_level_cache_bytes() or 0
+    if told < 2 * evicting._PROBE_BYTES:
+        pytest.skip(f"the probe needs a last-level cache of 16 MB, here it has {told} bytes")
+    evictor, probe = Evictor(2 * told), evicting._Probe()
+    assert not all(probe.survives(evictor.read) for _ in range(5))  # a disturbed look says so, too
+
+
+def test_what_nobody_evicts_survives():
+    if (last_level_cache_bytes() or 0) < 2 * evicting._PROBE_BYTES:
+        pytest.skip("the probe needs a last-level cache of 16 MB")
+    probe = evicting._Probe()
+    assert any(probe.survives(lambda: None) for _ in range(5))  # others may take the cache meanwhile
