@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 DISTRIBUTIONS = ("normal", "uniform", "large", "small", "equal_rows", "one_hot", "structured")
-"""`large` scales half of the rows by 8, and not the first, which does not tell, and lifts their largest element far above the rest; `small` scales all by 0.01; `equal_rows` repeats the first row;
+"""`large` scales half of the rows by 8, and not the first, which does not tell, and lifts their largest element, and those beside it, far above the rest; `small` scales all by 0.01; `equal_rows` repeats the first row;
 `one_hot` leaves one entry in sixteen; `structured` is a wave over the flat index: sums are coherent, neighbours differ, and an index mistake shows."""
 
 _NORMAL = {torch.randn, torch.randn_like, torch.normal, torch.Tensor.normal_}
@@ -121,10 +121,17 @@ def _large(x: torch.Tensor) -> torch.Tensor:
     if x.dim() == 0:
         return x * 8
     rows = _some_rows(x)
-    # one element alone: a row of such numbers would leave half precision's range in a product. Its square is as much as those of all others
-    # before they were scaled, so that a mean square taken of a sample is wrong
-    peak = min(max(_PEAK[0], math.sqrt(x.numel())), _PEAK[1])
-    return torch.where(rows, torch.where(x == torch.where(rows, x, -torch.inf).max(), peak, x * 8), x)
+    made = torch.where(rows, x * 8, x)
+    place = [int(i) for i in torch.unravel_index(torch.where(rows, x, -torch.inf).argmax(), x.shape)]
+    # its neighbours too are beyond exp, or a softmax that clamps instead of taking a maximum would be right
+    for axis, size in enumerate(x.shape):
+        beside = [*place]
+        beside[axis] = (place[axis] + 1) % size
+        made[tuple(beside)] = _PEAK[0] - 1
+    # few elements alone: a row of such numbers would leave half precision's range in a product. The largest one's square is as much as those of
+    # all others before they were scaled, so that a mean square taken of a sample is wrong
+    made[tuple(place)] = min(max(_PEAK[0], math.sqrt(x.numel())), _PEAK[1])
+    return made
 
 
 def _unit(x: torch.Tensor, distribution: str) -> torch.Tensor:
