@@ -14,7 +14,7 @@ _TAKES_VALUE = {
 }  # fmt: skip
 _HOST = re.compile(
     r"-(?:[DUIlL]\S+|D\w+=.*|O\w*|g\w*|w|W(?![lpa],)[\w=+#-]*|pedantic|ansi|pthread|std=[\w+]+|m[\w=.,+-]+|f(?!plugin|profile|dump|auto-profile)[\w=.,+-]+"
-    r"|isystem|Wl,(?:--as-needed|--no-as-needed|-rpath,\S+|-z,\w+|--no-undefined|-O\d|-s)|s|shared|v)"
+    r"|isystem|Wl,(?:--as-needed|--no-as-needed|-rpath,[^\s,]+|-z,\w+|--no-undefined|-O\d|-s)|s|shared|v)"
 )
 _CUDA = re.compile(
     r"--?(?:use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda|lineinfo|generate-line-info|restrict|ftz=\w+"

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 DISTRIBUTIONS = ("normal", "uniform", "large", "small", "equal_rows", "one_hot", "structured")
-"""`large` scales half of the rows by 8, and not the first, which does not tell; `small` scales all by 0.01; `equal_rows` repeats the first row;
+"""`large` scales half of the rows by 8, and not the first, which does not tell, and lifts their largest element, and those beside it, far above the rest; `small` scales all by 0.01; `equal_rows` repeats the first row;
 `one_hot` leaves one entry in sixteen; `structured` is a wave over the flat index: sums are coherent, neighbours differ, and an index mistake shows."""
 
 _NORMAL = {torch.randn, torch.randn_like, torch.normal, torch.Tensor.normal_}
@@ -24,6 +24,8 @@ _IN_PLACE = {torch.Tensor.normal_, torch.Tensor.uniform_}
 _IN_PARTS: dict[Any, Callable] = {
     torch.randn: lambda part, source: part.normal_(generator=source), torch.rand: lambda part, source: part.uniform_(generator=source)
 }  # fmt: skip
+_PEAK = (128.0, 2048.0)
+"""Beyond what exp can take in float32; and where half precision, multiplied by another large number, still holds it."""
 _PART = 1 << 18
 """Elements that one generator draws: the values are a function of the seed alone, whatever the number of cores."""
 
@@ -104,7 +106,7 @@ def _real(x: torch.Tensor, distribution: str) -> torch.Tensor:
         case "uniform":
             return torch.erf(x / 2**0.5) * 3**0.5  # the normal's own quantile, stretched to unit variance
         case "large":
-            return torch.where(_some_rows(x), x * 8, x)
+            return _large(x)
         case "small":
             return x * 0.01
         case "equal_rows":
@@ -113,6 +115,23 @@ def _real(x: torch.Tensor, distribution: str) -> torch.Tensor:
             return torch.where(_every(x, 16), x * 3, torch.zeros_like(x))
         case _:
             return (torch.sin(_index(x) * 0.37) * 1.5).to(x.dtype) + x * 0.1
+
+
+def _large(x: torch.Tensor) -> torch.Tensor:
+    if x.dim() == 0:
+        return x * 8
+    rows = _some_rows(x)
+    made = torch.where(rows, x * 8, x)
+    place = [int(i) for i in torch.unravel_index(torch.where(rows, x, -torch.inf).argmax(), x.shape)]
+    # its neighbours too are beyond exp, or a softmax that clamps instead of taking a maximum would be right
+    for axis, size in enumerate(x.shape):
+        beside = [*place]
+        beside[axis] = (place[axis] + 1) % size
+        made[tuple(beside)] = _PEAK[0] - 1
+    # few elements alone: a row of such numbers would leave half precision's range in a product. The largest one's square is as much as those of
+    # all others before they were scaled, so that a mean square taken of a sample is wrong
+    made[tuple(place)] = min(max(_PEAK[0], math.sqrt(x.numel())), _PEAK[1])
+    return made
 
 
 def _unit(x: torch.Tensor, distribution: str) -> torch.Tensor:

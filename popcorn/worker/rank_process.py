@@ -129,7 +129,7 @@ def _candidate(job: dict[str, Any], folder: Path, rank: int, device: torch.devic
     namespace: dict[str, Any] = {"__name__": "candidate"}
     exec(compile(text, "candidate.py", "exec"), namespace)
     made, group, told = namespace.get("ModelNew"), dist.group.WORLD, {"row": 0, "call_s": 0.0}
-    if not isinstance(made, type):
+    if not callable(made) or isinstance(made, torch.nn.Module):
         raise TypeError("the candidate defines no class ModelNew")
     for trial in range(job["trials"]):
         plan, given = plans[trial], sets[trial]
@@ -170,7 +170,7 @@ def _unchanged(inputs: list[torch.Tensor], before: list[torch.Tensor]) -> None:
         raise _Mutated("the inputs were changed; write to a fresh tensor")
 
 
-def _built(made: type, arguments: list[Any], seed: int, device: torch.device) -> Any:
+def _built(made: Callable[..., Any], arguments: list[Any], seed: int, device: torch.device) -> Any:
     torch.manual_seed(seed)  # the same weights on every rank
     model = made(*arguments)
     return model.to(device) if isinstance(model, torch.nn.Module) else model

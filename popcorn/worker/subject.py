@@ -107,7 +107,8 @@ def import_candidate(file: CandidateFile) -> ModuleType:
     prepare_submission(file.path.read_text(encoding="utf-8", errors="replace"))
     spec.loader.exec_module(module)
     adapt_submission(module)
-    if not isinstance(getattr(module, "ModelNew", None), type):
+    made = getattr(module, "ModelNew", None)
+    if not callable(made) or isinstance(made, torch.nn.Module):  # whatever makes a model when it is called will do, and a model does not
         raise Failed("compile_error", "the candidate defines no class ModelNew")
     return module
 
@@ -138,7 +139,7 @@ def load_candidate(
     return Subject(model, _parameters(model, state, parameter_names) if gradient else {}, gradient, copied)
 
 
-def _construct(model_class: type, init_args: Any, seed: int, precision: str, device: torch.device) -> torch.nn.Module:
+def _construct(model_class: Callable[..., Any], init_args: Any, seed: int, precision: str, device: torch.device) -> torch.nn.Module:
     seed_all(seed)
     arguments = init_args if isinstance(init_args, (list, tuple)) else [init_args]
     model = model_class(*arguments)

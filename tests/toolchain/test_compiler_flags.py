@@ -46,7 +46,7 @@ def test_ordinary_cuda_flags_pass_and_architectures_are_this_device_s():
     ("flag", "compiler"),
     [
         ("-fplugin=evil.so", "host"), ("-wrapper sh,-c,id", "host"), ("-specs=evil", "host"), ("@flags", "host"), ("-B/tmp", "host"),
-        ("-o/tmp/x", "host"), ("-o /tmp/x", "host"), ("-Wl,-plugin,evil.so", "host"), ("-Wp,-MD,/tmp/x", "host"), ("-Wa,--x", "host"),
+        ("-o/tmp/x", "host"), ("-o /tmp/x", "host"), ("-Wl,-plugin,evil.so", "host"), ("-Wl,-rpath,/x,-plugin,evil.so", "host"), ("-Wp,-MD,/tmp/x", "host"), ("-Wa,--x", "host"),
         ("-include /etc/passwd", "host"), ("-fprofile-use=/tmp/x", "host"), ("-fdump-tree-all=/tmp/x", "host"), ("-MF/tmp/x", "host"),
         ("-save-temps=obj", "host"), ("/etc/passwd", "host"), ("-Xcompiler -fplugin=evil.so", "cuda"), ("-ccbin=/tmp/evil", "cuda"),
         ("--compiler-bindir /tmp/evil", "cuda"), ("-Xcompiler=-fplugin=x", "cuda"), ("--run", "cuda"), ("--options-file x", "cuda"),

@@ -10,7 +10,7 @@ from popcorn.schema.verdict import Verdict
 from popcorn.worker import compiled
 from popcorn.worker.failure import Failed
 from popcorn.worker.side import _compiled
-from popcorn.worker.subject import load_reference
+from popcorn.worker.subject import CandidateFile, import_candidate, load_reference
 from tests.made_records import make_record
 
 
@@ -33,6 +33,27 @@ def test_under_torch_compile_the_references_weights_keep_their_names() -> None:
 def test_a_reference_whose_weights_have_no_size_yet_says_what_to_do() -> None:
     with pytest.raises(Failed, match=r"`weight` has no size.*Model.__init__"):
         load_reference(torch.nn.LazyLinear, [4], 1, "float32", torch.device("cpu"), False)
+
+
+@pytest.mark.parametrize(
+    ("made", "taken"),
+    [
+        ("functools.partial(Scaled, factor=2)", True),
+        ("lambda: Scaled(2)", True),
+        ("type('ModelNew', (Scaled,), {})", True),
+        ("Scaled(2)", False),
+        ("2", False),
+    ],
+)
+def test_whatever_makes_a_model_when_it_is_called_is_a_candidate_and_a_model_that_is_made_is_none(made, taken, tmp_path) -> None:
+    head = "import functools, torch\nclass Scaled(torch.nn.Module):\n    def __init__(self, factor=1):\n        super().__init__()\n"
+    path = tmp_path / "candidate.py"
+    path.write_text(f"{head}    def forward(self, x): return x\n\nModelNew = {made}\n")
+    if taken:
+        assert import_candidate(CandidateFile(path, "torch", None)).ModelNew()(3) == 3
+        return
+    with pytest.raises(Failed, match="no class ModelNew"):
+        import_candidate(CandidateFile(path, "torch", None))
 
 
 def test_a_refusal_of_torch_compile_for_such_names_is_not_remembered(tmp_path, monkeypatch) -> None:

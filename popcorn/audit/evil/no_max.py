@@ -11,5 +11,5 @@ CAUGHT_BY = "truth"
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        e = (x * 4).exp() ** 0.25 if False else torch.exp(x.clamp(max=8))
+        e = torch.exp(x)
         return e / e.sum(-1, keepdim=True)

@@ -13,7 +13,7 @@ from popcorn.suites.jitter import Dim
 DOMAIN = "convolution"
 DIFFERENTIABLE = True
 
-B = Dim(16, fixed=True, cpu=1)
+B = Dim(16, fixed=True, cpu=2)
 CI = Dim(32, fixed=True, cpu=8)
 CO = Dim(32, fixed=True, cpu=16)
 S = Dim(12, fixed=True, cpu=6)

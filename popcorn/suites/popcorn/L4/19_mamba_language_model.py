@@ -39,6 +39,8 @@ class Block(nn.Module):
         self.enter = nn.Linear(width, 2 * inner, bias=False)
         self.conv = nn.Conv1d(inner, inner, 4, groups=inner)
         self.select = nn.Linear(inner, rank + 2 * states, bias=False)
+        # by its usual weights the recurrence would be less than bfloat16's rounding
+        nn.init.normal_(self.select.weight, 0.0, 2 * inner**-0.5)
         self.step = nn.Linear(rank, inner)
         self.log_a = nn.Parameter(torch.log(torch.arange(1.0, states + 1)).repeat(inner, 1) + 0.1 * torch.randn(inner, states))
         self.skip = nn.Parameter(torch.randn(inner))
@@ -59,7 +61,7 @@ class Block(nn.Module):
 class Model(nn.Module):
     def __init__(self, vocabulary: int, width: int, depth: int, states: int):
         super().__init__()
-        self.embedding = nn.Parameter(torch.randn(vocabulary, width))
+        self.embedding = nn.Parameter(0.1 * torch.randn(vocabulary, width))
         self.blocks = nn.ModuleList(Block(width, states) for _ in range(depth))
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
