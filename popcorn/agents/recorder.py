@@ -118,14 +118,15 @@ class Recorder:
 
     def _add(self, turn: Turn, truncated: bool = False) -> None:
         run, spent = self.run, self.spent
-        spent.turns, spent.wall_s = turn.index, spent.wall_s + (turn.wall_s or 0.0)
+        # what others made it wait is no part of what a model may spend: results would depend on how many share a device
+        spent.turns, spent.wall_s = turn.index, spent.wall_s + max(0.0, (turn.wall_s or 0.0) - (turn.queue_s or 0.0))
         spent.tokens += turn.tokens.total or 0
         spent.cost_usd += turn.cost_usd or 0.0
         known = turn.cost_usd is not None and (run.cost_usd is not None or not run.turns)
         self.run = run.model_copy(
             update={
                 "turns": (*run.turns, turn), "tool_calls": spent.tool_calls, "tokens": add(run.tokens, turn.tokens),
-                "cost_usd": spent.cost_usd if known else None, "wall_s": spent.wall_s, "truncated": run.truncated or truncated,
+                "cost_usd": spent.cost_usd if known else None, "wall_s": (run.wall_s or 0.0) + (turn.wall_s or 0.0), "truncated": run.truncated or truncated,
             }
         )  # fmt: skip
         write_run(self.run, self.journal.folder.parent)
@@ -134,7 +135,7 @@ class Recorder:
     def waited(self, wall_s: float) -> None:
         """Time that passed without an answer; a run that goes on later has it again."""
         self.spent.wall_s += wall_s
-        self.run = self.run.model_copy(update={"wall_s": self.spent.wall_s})
+        self.run = self.run.model_copy(update={"wall_s": (self.run.wall_s or 0.0) + wall_s})
 
     # -- the end ---------------------------------------------------------------------------------------------------------------------
 

@@ -27,8 +27,8 @@ def right(speed: float) -> str:
 class WordEngine:
     """`right SPEED` in the text is correct and that fast, `broken` does not compile, `fault` is a fault of ours; anything else is wrong."""
 
-    def __init__(self, seconds: float = 0.0):
-        self.seconds = seconds
+    def __init__(self, seconds: float = 0.0, queued: bool = False):
+        self.seconds, self.queued = seconds, queued
         self.requests: list[Request] = []
         self._pool = ThreadPoolExecutor(16)
         self._device = threading.Lock()
@@ -56,7 +56,11 @@ class WordEngine:
         if found and request.timing:
             speed = float(request.source.split("right ")[1].split()[0])
             measured = make_measurement(make_timing(speedup=Interval(value=speed, low=speed, high=speed)))
-        return make_record(outcome, id=identity, measurement=measured)
+        made = make_record(outcome, id=identity, measurement=measured)
+        if self.queued:  # the seconds were somebody else's on the device
+            waited = made.provenance.model_copy(update={"device_lane": Lane(queue_s=self.seconds, run_s=0.0)})
+            made = made.model_copy(update={"provenance": waited})
+        return made
 
 
 def place_with(engine: WordEngine | None = None) -> Place:

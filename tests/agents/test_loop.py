@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.agents.judge import WRONG, right
+from tests.agents.judge import WRONG, WordEngine, right
 from tests.agents.server import Fault, Reply
 
 
@@ -133,6 +133,13 @@ def test_the_wall_clock_ends_a_run_in_the_middle_of_a_slow_answer(serve):
     script = [Reply(calls=[call("run_correctness", right(2.0))]), Reply(text="late", faults=[Fault(slow_s=30)])]
     run, _, _ = serve(script, wall_s=4.0)
     assert run.ended_by == "wall" and run.outcome == "correct" and run.submitted_by == "harness" and len(run.turns) == 1
+
+
+@pytest.mark.parametrize("queued", [True, False])
+def test_what_a_run_waits_for_others_is_no_part_of_its_wall_clock(serve, queued):
+    script = [Reply(calls=[call("run_correctness", right(2.0))]), SUBMIT]
+    run, _, _ = serve(script, engine=WordEngine(seconds=3.0, queued=queued), wall_s=2.5)
+    assert run.wall_s > 3.0 and run.ended_by == ("submit" if queued else "wall")
 
 
 def test_429_500_malformed_and_slow_answers_are_retried_and_counted(serve):
