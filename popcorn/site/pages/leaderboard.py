@@ -24,6 +24,7 @@ def pages(found: Gathered) -> Iterator[Page]:
     values: dict[str, Any] = {
         "groups": [{"key": f"{variant}/{level}", "label": f"L{level} {variant}" if level else "other files"} for variant, level in groups],
         "standings": rows,
+        "board_devices": sorted({one.record["machine_device_name"] for one in found.runs if one.record and one.record["machine_device_name"]}),
         "modes": MODES,
         "newest": newest,
         "proven": proven(found),

@@ -5,7 +5,7 @@ popcorn.table = (() => {
   const u = popcorn.units;
   const STEP = 100;
   const OUTCOMES = { wrong_shape: "wrong shape", wrong_dtype: "wrong element type", wrong_values: "wrong values", nonfinite: "NaN or infinite", not_deterministic: "not deterministic", mutated_inputs: "changed its inputs", compile_error: "does not compile", runtime_error: "failed while running", out_of_memory: "out of memory", crash: "crashed", rejected: "does not accept this case", invalid_reference: "invalid problem", harness_error: "not judged (our fault)", compile_fail: "does not compile", infrastructure: "lost to the machine" };
-  const GROUPS = { correct: "correct", compile_error: "compile_fail", compile_fail: "compile_fail", timeout: "timeout" };
+  const GROUPS = { correct: "correct", compile_error: "compile_fail", compile_fail: "compile_fail", timeout: "timeout", "at work": "timeout" };
   const WRONG = new Set(["wrong_shape", "wrong_dtype", "wrong_values", "nonfinite", "not_deterministic", "mutated_inputs", "cheated", "wrong", "cheat", "condemned"]);
   const MARKS = { correct: "✓", wrong: "✕", compile_fail: "⚠", timeout: "◷", error: "!" };
 
