@@ -55,7 +55,7 @@
   }
   const FIGURES = [["problem", "problem"], ["case_id", "case"], ["device", "device"], ["language", "language"], ["outcome", "outcome", popcorn.table.word], ["speedup", "speedup over eager", (value, row) => (typeof value === "number" ? `${u.ratio(value)} ${u.between(u.ratio(row.speedup_low), u.ratio(row.speedup_high))}` : u.UNKNOWN), "up"], ["speedup_compiled", "speedup over torch.compile", u.ratio, "up"], ["time_s", "runtime", u.time, "down"], ["baseline_time_s", "eager runtime", u.time, "down"], ["sol", "speed of light", u.percent, "up"], ["energy_ratio", "energy / eager", u.ratio, "down"], ["memory_ratio", "memory / eager", u.ratio, "down"], ["made", "made", (value) => String(value).slice(0, 16).replace("T", " ")], ["store", "store"]];
   function kernels() {
-    const options = evaluations.slice(0, 2000).map((row) => [row.id, `${row.name || row.id} · ${row.problem} · ${row.speedup ? u.ratio(row.speedup) : (row.outcome || "").replaceAll("_", " ")}`]);
+    const options = evaluations.slice(0, 2000).map((row) => [row.id, `${row.name || row.id} · ${row.problem.endsWith(".py") ? row.problem.split("/").pop() : row.problem} · ${row.speedup ? u.ratio(row.speedup) : (row.outcome || "").replaceAll("_", " ")}`]);
     // to begin with: the newest two that answer one question
     const question = (row) => [row.problem, row.case_id, row.device].join("|");
     const newest = new Map();
