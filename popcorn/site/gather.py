@@ -35,10 +35,11 @@ roofline_flop_per_s, roofline_peak_bandwidth_bytes_per_s, roofline_peak_flop_per
 FROM records WHERE kind = 'op' AND problem = ? QUALIFY row_number() OVER (PARTITION BY {", ".join(KEY)}, machine_torch
 ORDER BY coalesce(judgement = 'condemned', false), outcome = 'harness_error', made DESC, id) = 1 ORDER BY made DESC, id"""
 OP_COUNTS = """SELECT problem, count(*) AS cases, count(DISTINCT implementation) AS implementations, count(DISTINCT machine_device_id) AS devices,
-count(*) FILTER (outcome = 'correct') AS correct, max(made) AS made, string_agg(DISTINCT implementation, ', ' ORDER BY implementation) AS names
+count(*) FILTER (outcome = 'correct') AS correct, max(made) AS made,
+list(DISTINCT coalesce(machine_device_name, machine_device_id)) AS device_names, string_agg(DISTINCT implementation, ', ' ORDER BY implementation) AS names
 FROM latest WHERE kind = 'op' GROUP BY problem ORDER BY problem"""
 
-PROVEN_OPS = """SELECT problem, implementation AS name, case_id, machine_device_id AS device, speedup, speedup_low, speedup_high FROM counted
+PROVEN_OPS = """SELECT problem, implementation AS name, case_id, machine_device_id AS device, machine_device_name, speedup, speedup_low, speedup_high FROM counted
 WHERE kind = 'op' AND outcome = 'correct' AND control_fit AND speedup_low > 1
 QUALIFY row_number() OVER (PARTITION BY problem ORDER BY speedup DESC, id) = 1"""
 """Of each op the implementation and case that are most faster than the reference, where the controls of the run passed."""
@@ -124,9 +125,10 @@ def gather(sources: Sequence[Source], tables: dict[str, Tables]) -> Gathered:
         for row in asked.ask(REFERENCES).dicts():
             found.references.setdefault(row["problem"], row)
         for row in asked.ask(OP_COUNTS).dicts():
-            known = found.ops.setdefault(row["problem"], {**row, "cases": 0, "correct": 0})
+            known = found.ops.setdefault(row["problem"], {**row, "cases": 0, "correct": 0, "device_names": []})
             known["cases"] += row["cases"]
             known["correct"] += row["correct"]
+            known["device_names"] = sorted({*known["device_names"], *row["device_names"]})
         for row in asked.ask(PROVEN_OPS).dicts():
             if row["speedup"] > found.proven.get(row["problem"], row)["speedup"] or row["problem"] not in found.proven:
                 found.proven[row["problem"]] = row

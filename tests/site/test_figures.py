@@ -4,13 +4,15 @@ import csv
 import dataclasses
 import io
 import json
+import re
+from itertools import pairwise
 
 import pytest
 from typer.testing import CliRunner
 
-from popcorn.scoring import Attempt
+from popcorn.scoring import MODES, Attempt
 from popcorn.site.figures import every_figure
-from popcorn.site.figures.figure import to_csv, to_png, to_svg
+from popcorn.site.figures.figure import MODE_COLOURS, doublings, to_csv, to_png, to_svg
 from popcorn.site.gather import gather, open_sources
 
 
@@ -52,6 +54,35 @@ def test_one_kernel_alone_makes_a_figure_whose_axis_it_does_not_fill(figure):
     assert rows and "NaN" not in (svg := to_svg(figure.paper(rows)))
     if any("speedup" in row or "evolution" in row for row in rows):
         assert "1×" in svg
+
+
+def test_a_file_says_how_much_it_counts_and_an_axis_of_ratios_has_1_among_its_ticks():
+    one = Attempt("a", "default", "popcorn", 1, "popcorn/L1/1", "correct", speedup=0.331, sol=0.2, run="r")
+    other = dataclasses.replace(one, problem="popcorn/L1/2", speedup=3.32, run="s")
+    by_number = {figure.number: figure for figure in every_figure()}
+    for number in (1, 3):
+        svg = to_svg(by_number[number].paper(by_number[number].rows([one, other])))
+        assert ">1×<" in svg and "n = 2 kernels." in svg
+    assert doublings(0.26, 4.1) == [0.5, 1, 2, 4] and 1 in doublings(1e-3, 1e6) and len(doublings(1e-3, 1e6)) <= 8
+    nine = by_number[9]
+    assert "n = 2 planned problems" in to_svg(nine.paper(nine.rows([one, other])))
+
+
+def test_modes_that_follow_each_other_in_a_bar_differ_in_a_grey_print():
+    def lightness(colour: str) -> float:
+        red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+        return float(0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2) ** (1 / 2.2)
+
+    grey = [lightness(MODE_COLOURS[mode]) for mode in MODES]
+    assert all(abs(a - b) > 0.07 for a, b in pairwise(grey)), grey
+
+
+def test_lines_of_the_tiers_have_a_key_for_variants_and_a_shape_for_models(attempts):
+    (four,) = [figure for figure in every_figure() if figure.number == 4]
+    svg = to_svg(four.paper(four.rows(attempts)))
+    legend = svg[svg.index("role-legend-entry") :]
+    assert re.search(r'stroke="#8a857a"[^>]*stroke-dasharray', legend), "the dashed line of a variant is drawn in the key"
+    assert len(set(re.findall(r'fill="(#[0-9a-f]{6})"', legend))) >= 4, "three models and the text"
 
 
 def test_the_tables_are_what_scoring_says(attempts):

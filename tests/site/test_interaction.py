@@ -87,6 +87,19 @@ def test_hovering_a_point_of_the_front_names_the_run_and_a_click_opens_it(opened
     assert page.url.rpartition("/")[2].removesuffix(".html") in told
 
 
+def test_the_front_claims_no_place_that_no_kernel_reaches(opened):
+    page = opened("index.html")
+    page.wait_for_selector("#front .mark-line path")
+    corners, dots = page.evaluate("""() => {
+        const line = document.querySelector("#front .mark-line path").getAttribute("d").split("M")[1].split("L").map((one) => one.split(",").map(Number));
+        const dots = [...document.querySelectorAll("#front .mark-symbol.role-mark path")].map((one) => one.getAttribute("transform").match(/[\\d.]+/g).map(Number));
+        return [line, dots];
+    }""")
+    assert len(corners) >= 3
+    for x, y in corners:
+        assert any(dot[0] >= x - 0.5 and dot[1] <= y + 0.5 for dot in dots), (x, y, dots)
+
+
 def test_the_explorer_cuts_slices_and_says_what_would_fill_them(opened):
     page = opened("ops/rms_norm.html")
     page.get_by_role("button", name="Slices").click()
@@ -124,6 +137,7 @@ def test_the_explorer_has_a_heat_map_a_roofline_and_failures_with_reasons(opened
 
 def test_cases_that_make_no_curve_have_a_line_each(opened):
     page = opened("ops/softmax.html")
+    assert "pass forward" in page.locator("#scope").inner_text(), "what leaves no choice is said"
     assert "Each case has a line of its own" in page.locator("#said").inner_text()
     assert page.locator("#plot .mark-symbol.role-mark path").count() == 3, "two implementations, and what the reference took"
     assert "R1-D4096" in page.locator("#plot").inner_text()
@@ -231,7 +245,9 @@ def test_models_kernels_and_stores_are_compared(opened):
     assert page.locator("#pairs tbody tr").count() > 4
     page.get_by_role("button", name="Two kernels").click()
     told = page.locator("#summary").inner_text()
-    assert "compared" in told or "faster" in told or "difference" in told or "no time" in told
+    assert "faster" in told or "difference" in told, "it begins with two that answer one question"
+    runtime = page.locator("#pairs tbody tr", has_text="runtime").first.locator("td").last
+    assert runtime.inner_text().endswith("×")
     page.locator("#choice select").nth(0).select_option(
         label=next(one for one in page.locator("#choice select").nth(0).locator("option").all_inner_texts() if one.startswith("instant.cu"))
     )
@@ -243,6 +259,9 @@ def test_models_kernels_and_stores_are_compared(opened):
     page.wait_for_function("document.getElementById('texts-said').innerText.includes('lines of A alone')")
     changed = page.locator("#texts-diff .minus, #texts-diff .plus").all_inner_texts()
     assert [one[0] for one in changed] == ["-", "+"] and "2.0f" in changed[0] and "3.0f" in changed[1]
+    apart = next(one for one in page.locator("#choice select").nth(1).locator("option").all_inner_texts() if "wrong values" in one)
+    page.locator("#choice select").nth(1).select_option(label=apart)
+    assert "wrong values" in page.locator("#pairs tbody").inner_text() and runtime.inner_text() == ""
     page.get_by_role("button", name="Two stores").click()
     assert not page.locator("#texts").is_visible()
     assert page.locator("#summary").inner_text().startswith("40 questions that both answer; 0 outcomes changed")
@@ -258,6 +277,19 @@ def test_a_search_is_drawn_against_evaluations_and_money(opened):
     best = page.locator(".stats dd").first.inner_text().split()[0]
     assert column(page, "#candidates", "speedup")[0] == best
     page.get_by_text("p1", exact=True).first.click()
+
+
+def test_every_way_to_end_is_seen_on_a_dark_page(opened):
+    page = opened("figures.html", dark=True)
+    page.locator("[data-figure='9']").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-figure='9'] .mark-rect path")
+    faint = page.evaluate("""() => {
+        const light = (colour) => { const [r, g, b] = colour.match(/\\d+/g).slice(0, 3).map((one) => { const c = one / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+        const ground = light(getComputedStyle(document.body).backgroundColor);
+        const told = [...document.querySelectorAll("[data-figure='9'] .mark-rect path")].map((one) => [one.getAttribute("fill"), (light(getComputedStyle(one).fill) + 0.05) / (ground + 0.05)]);
+        return [told.length, told.filter(([, contrast]) => contrast < 1.8)];
+    }""")
+    assert faint[0] > 5 and faint[1] == []
 
 
 def test_the_theme_is_remembered_and_charts_are_drawn_again(opened):

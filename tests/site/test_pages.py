@@ -50,12 +50,21 @@ def test_on_a_telephone_outcome_is_seen_and_speedup_begins_on_the_screen(opened,
     assert outcome["x"] + outcome["width"] <= 390 and speedup["x"] <= 300
 
 
+@pytest.mark.parametrize("width", [1280, 1920])
 @pytest.mark.parametrize("name", ["evaluations.html", "runs.html", "problems/original_L1_36-HASH.html"])
-def test_on_a_laptop_a_list_needs_no_scrolling_sideways_whatever_names_it_holds(opened, name):
-    wide = (
-        opened(path_of(name), width=1280).locator(".table .scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
-    )
+def test_on_a_laptop_or_a_desk_a_list_needs_no_scrolling_sideways_whatever_names_it_holds(opened, name, width):
+    page = opened(path_of(name), width=width)
+    wide = page.locator(".table .scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
     assert wide and max(wide) <= 0
+
+
+def test_on_a_telephone_the_link_of_this_page_is_in_sight_and_charts_stand_under_each_other(opened, site):
+    for name in ("figures.html", "docs/index.html"):
+        here = opened(name, width=390).locator(".links [aria-current]").bounding_box()
+        assert here["x"] >= 0 and here["x"] + here["width"] <= 340, "nor under the shade at the end"
+    page = opened(record_path(site, "instant.cu"), width=390)
+    assert page.locator(".pair > section").count() == 2
+    assert all(one.bounding_box()["width"] > 300 for one in page.locator(".pair > section").all())
 
 
 def serious_faults(page) -> dict[str, list[str]]:
@@ -223,6 +232,28 @@ def test_the_head_of_the_first_page_shows_what_is_proven_alone(opened, site):
     assert speedups == sorted(speedups, reverse=True)
     widths = page.locator(".proven .bar b").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
     assert widths == sorted(widths, reverse=True) and widths[-1] > 0
+
+
+def test_the_machines_of_the_first_page_are_all_that_measured_by_their_names(opened):
+    page = opened("index.html")
+    proven, all_of_them = page.locator(".proven .note").inner_text(), page.locator(".hero .note").first.inner_text()
+    names = proven.partition(", on ")[2].partition(";")[0].split(", ")
+    assert names and all(name in all_of_them for name in names), (names, all_of_them)
+    board, front = (page.locator(one).bounding_box() for one in ("#standings", "#front"))
+    assert board["y"] < front["y"], "who leads stands before the chart"
+
+
+def test_the_head_of_a_record_says_whether_it_is_right_fast_and_trusted_and_where(opened, site):
+    page = opened(record_path(site, "unfit.cu"))
+    (record,) = [one for one in site.store if one.subject.name == "unfit.cu"]
+    told = page.locator("header .stats").inner_text()
+    assert f"{record.verdict.trials_passed} of {record.verdict.trials}" in told and "unproven" in told
+    assert record.machine.device_name in told
+
+
+def test_a_text_has_as_many_lines_as_are_numbered(opened, site):
+    page = opened(record_path(site, "unfit.cu"))
+    assert f" {page.locator('#kernel-code li').count()} lines" in page.locator("#kernel .bar").inner_text()
 
 
 class _Links(HTMLParser):

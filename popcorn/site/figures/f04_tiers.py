@@ -35,34 +35,22 @@ def plot(table: Rows) -> Any:
         alt.Tooltip("speedup_median:Q", format=".3g"),
     ]
     source = alt.Data(values=table)
-    shared = (
-        alt.Chart(source)
-        .mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
-        .encode(
-            tier,
-            alt.Color("model:N"),
-            alt.StrokeDash("variant:N", legend=alt.Legend(symbolType="stroke", symbolStrokeColor="#8a857a", symbolStrokeWidth=2)),
-            tooltip=tips,
-        )
+    # models differ in shape as well as in colour: a print in grey tells them apart
+    key = alt.Legend(symbolType="stroke", symbolStrokeColor="#8a857a", symbolStrokeWidth=2)
+    lines = alt.Chart().mark_line().encode(tier, alt.Stroke("model:N", legend=None), alt.StrokeDash("variant:N", legend=key))
+    dots = (
+        alt.Chart()
+        .mark_point(size=60, opacity=1, strokeWidth=0)
+        .encode(tier, alt.Fill("model:N", legend=alt.Legend(symbolStrokeWidth=0)), alt.Shape("model:N"), tooltip=tips)
     )
     # axes of one extent, so that the panels of both rows stand under each other
     width = min(300, 880 // len({row["level"] for row in table}))
-    rate = shared.encode(
-        alt.Y(
-            "correct_rate:Q",
-            title="correct, of planned",
-            axis=alt.Axis(format="%", tickCount=5, minExtent=44),
-            scale=alt.Scale(domain=[0, 1]),
-        )
-    )
-    speed = shared.encode(
-        alt.Y(
-            "speedup_median:Q",
-            title="median speedup",
-            axis=alt.Axis(labelExpr=TIMES, tickCount=5, minExtent=44),
-        )
-    )
-    rows_of = ((rate, alt.Header(labelFontSize=12)), (alt.layer(speed, one_line(alt.Y), data=source), alt.Header(labels=False)))
+    share = alt.Axis(format="%", tickCount=5, minExtent=56)
+    correct = alt.Y("correct_rate:Q", title="correct, of planned", axis=share, scale=alt.Scale(domain=[0, 1]))
+    faster = alt.Y("speedup_median:Q", title="median speedup", axis=alt.Axis(labelExpr=TIMES, tickCount=5, minExtent=56))
+    rate = alt.layer(lines.encode(correct), dots.encode(correct), data=source)
+    speed = alt.layer(lines.encode(faster), dots.encode(faster), one_line(alt.Y), data=source)
+    rows_of = ((rate, alt.Header()), (speed, alt.Header(labels=False)))
     return alt.vconcat(
         *(
             part.properties(width=width, height=150).facet(column=alt.Column("level:N", title=None, header=header))
@@ -79,4 +67,5 @@ FIGURE = Figure(
     fills="the sweeps l12_single, l12_all, l34_single and l34_all beside the default ones",
     rows=rows,
     plot=plot,
+    of="planned problems, over all models and tiers",
 )

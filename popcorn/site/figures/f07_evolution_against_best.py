@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt
-from popcorn.site.figures.figure import TIMES, Figure, Rows, agents, searches
+from popcorn.site.figures.figure import TIMES, Figure, Rows, agents, doublings, searches
 
 
 def best_of(attempts: Sequence[Attempt]) -> dict[str, Attempt]:
@@ -33,7 +33,7 @@ def plot(table: Rows) -> Any:
     values = [row[name] for row in table for name in ("evolution", "other")]
     span = [min(*values, 1.0) * 0.8, max(*values, 2.0) * 1.25]
     scale = alt.Scale(type="log", nice=False, domain=span)
-    axis = alt.Axis(labelExpr=TIMES, tickCount=6, labelOverlap=True)
+    axis = alt.Axis(labelExpr=TIMES, values=doublings(*span))
     line = (
         alt.Chart(alt.Data(values=[{"x": one} for one in span]))
         .mark_line(strokeDash=[4, 4], color="#8a857a")
@@ -55,4 +55,5 @@ FIGURE = Figure(
     fills="the sweeps ae_focus_popcorn and ae_focus_original beside l12_default and l34_default",
     rows=rows,
     plot=plot,
+    of="problems",
 )

@@ -20,7 +20,7 @@ def plot(table: Rows) -> Any:
     """Stacked shares: levels down, variants across."""
     import altair as alt
 
-    return alt.Chart(alt.Data(values=table)).mark_bar(height={"band": 0.7}).encode(
+    return alt.Chart(alt.Data(values=table)).mark_bar(height={"band": 0.7}, stroke="white", strokeWidth=0.75).encode(
         alt.Y("model:N", title=None, axis=alt.Axis(labelLimit=200)),
         shares("share", "share of planned problems"),
         modes(table),
@@ -38,4 +38,5 @@ FIGURE = Figure(
     fills="the sweeps l12_default and l34_default",
     rows=rows,
     plot=plot,
+    of="planned problems, over all models",
 )

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,10 @@ PALETTE = ("#b4530a", "#2c6e91", "#4e7d4c", "#86569a", "#8c7f1f", "#a5434b", "#5
 """Distinct in colour and, mostly, in lightness; the first is the site's accent."""
 
 MODE_COLOURS = {
-    "correct": "#4e7d4c", "wrong": "#a5434b", "cheat": "#6b2737", "compile_fail": "#b4530a", "timeout": "#8c7f1f", "error": "#86569a",
-    "infrastructure": "#9aa3ad", "missing": "#d5d2ca",
+    "correct": "#35653a", "wrong": "#d27079", "cheat": "#5c1322", "compile_fail": "#e09a4f", "timeout": "#8c7f1f", "error": "#86569a",
+    "infrastructure": "#b4bbc2", "missing": "#e4e1d9",
 }  # fmt: skip
+"""Those that meet in a bar differ in lightness, too: a print in grey tells them apart."""
 
 
 TIMES = "format(datum.value, '~g') + '×'"
@@ -45,6 +47,8 @@ class Figure:
     """The table behind it; empty where the store has no data for it."""
     plot: Callable[[Rows], Any]
     """An Altair chart of that table."""
+    of: str = "kernels"
+    """What is counted: n of them."""
 
     def spec(self, rows: Rows) -> dict[str, Any]:
         """Vega-Lite, with its data."""
@@ -53,9 +57,15 @@ class Figure:
 
     def paper(self, rows: Rows) -> dict[str, Any]:
         """The same for a file that stands alone: with its title, its caption and how much is behind it."""
-        said = textwrap.wrap(f"{self.caption} {len(rows):,} row{'' if len(rows) == 1 else 's'}.", 108)
+        said = textwrap.wrap(f"{self.caption} n = {sample(rows):,} {self.of}.", 92)
         title = {"text": f"{self.number}. {self.title}", "subtitle": said, "anchor": "start", "frame": "bounds", "offset": 18}
         return {**self.spec(rows), "title": title, "padding": 16}
+
+
+def sample(rows: Rows) -> int:
+    """How much is behind a table: its rows, or what its rows count."""
+    counts: list[int] = [row.get("problems") or row.get("planned") or 1 for row in rows]
+    return sum(counts)
 
 
 def themed(spec: dict[str, Any]) -> dict[str, Any]:
@@ -63,10 +73,10 @@ def themed(spec: dict[str, Any]) -> dict[str, Any]:
     config = {
         "background": "#ffffff", "font": "Inter, Helvetica, Arial, sans-serif", "view": {"stroke": None}, "range": {"category": list(PALETTE)},
         "axis": {"gridColor": "#eceae4", "domainColor": "#b9b5ab", "tickColor": "#b9b5ab", "labelColor": "#4d4a44", "titleColor": "#4d4a44",
-                 "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12, "labelFlush": False},
-        "legend": {"labelColor": "#4d4a44", "titleColor": "#4d4a44", "titleFontWeight": "normal"},
-        "title": {"fontSize": 17, "fontWeight": 600, "color": "#1d1c1a", "subtitleFontSize": 12, "subtitleColor": "#625e56", "subtitlePadding": 6},
-        "header": {"labelColor": "#1d1c1a", "titleColor": "#4d4a44", "labelFontSize": 12},
+                 "titleFontWeight": "normal", "labelFontSize": 14, "titleFontSize": 15, "labelFlush": False},
+        "legend": {"labelColor": "#4d4a44", "titleColor": "#4d4a44", "titleFontWeight": "normal", "labelFontSize": 14, "titleFontSize": 14},
+        "title": {"fontSize": 20, "fontWeight": 600, "color": "#1d1c1a", "subtitleFontSize": 14, "subtitleColor": "#625e56", "subtitlePadding": 6},
+        "header": {"labelColor": "#1d1c1a", "titleColor": "#4d4a44", "labelFontSize": 15},
     }  # fmt: skip
     given = {name: value for name, value in spec.get("config", {}).items() if name != "view"}
     return {**spec, "config": {**given, **config}}
@@ -165,8 +175,15 @@ def ratios(channel: Any, field: str, title: str, rows: Rows) -> Any:
         f"{field}:Q",
         title=title,
         scale=scale,
-        axis=alt.Axis(labelExpr=TIMES, tickCount=5, labelOverlap="greedy", labelSeparation=8),
+        axis=alt.Axis(labelExpr=TIMES, values=doublings(*scale.domain)),
     )
+
+
+def doublings(low: float, high: float) -> list[float]:
+    """Powers of two between them, at most seven or so, and 1 whenever it lies there: ticks of an axis of ratios."""
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    step = max(1, math.ceil((last - first) / 6))
+    return [2.0**n for n in range(first, last + 1) if n % step == 0]
 
 
 def one_line(channel: Any) -> Any:

@@ -24,6 +24,7 @@ def pages(found: Gathered) -> Iterator[Page]:
     values: dict[str, Any] = {
         "groups": [{"key": f"{variant}/{level}", "label": f"L{level} {variant}" if level else "other files"} for variant, level in groups],
         "standings": rows,
+        "board_devices": sorted({one.record["machine_device_name"] for one in found.runs if one.record and one.record["machine_device_name"]}),
         "modes": MODES,
         "newest": newest,
         "proven": proven(found),
@@ -31,7 +32,7 @@ def pages(found: Gathered) -> Iterator[Page]:
             "runs": len(found.runs), "evaluations": len(found.evaluations), "correct": sum(row["outcome"] == "correct" for row in found.evaluations),
             "problems": len({row["problem"] for row in found.evaluations}), "ops": len(found.ops),
             "cases": sum(row["cases"] for row in found.ops.values()),
-            "devices": sorted({row["machine_device_name"] for row in found.evaluations if row["machine_device_name"]}),
+            "devices": sorted({row["machine_device_name"] for row in found.evaluations if row["machine_device_name"]}.union(*(row["device_names"] for row in found.ops.values()))),
         },
         "ops": [{**row, "best": found.proven.get(row["problem"])} for row in found.ops.values()][:12],
         "searches": len(found.searches),
@@ -61,7 +62,7 @@ def proven(found: Gathered) -> dict[str, Any] | None:
             name: round(100 * math.log2(row[f"speedup{end}"]) / doublings, 2)
             for name, end in (("low", "_low"), ("value", ""), ("high", "_high"))
         }
-    return {"rows": rows, "ticks": ticks, "of": len(best), "devices": sorted({row["device"] for row in rows})}
+    return {"rows": rows, "ticks": ticks, "of": len(best), "devices": sorted({row["machine_device_name"] or row["device"] for row in rows})}
 
 
 def standing_row(one: Standing) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def _explorer(about: dict[str, Any], tables: dict[str, Tables]) -> Iterator[Page
             groups.setdefault((shown["device"], shown["precision"], shown["gradient"]), []).append(shown)
     stem = about["file"].removesuffix(".html")
     pieces = []
-    for key, rows in sorted(groups.items(), key=lambda pair: (pair[0][0].startswith("cpu"), -len(pair[1]), pair[0])):
+    for key, rows in sorted(groups.items(), key=lambda pair: (pair[0][0].startswith("cpu"), pair[0][2] != "none", -len(pair[1]), pair[0])):
         dims = list(dict.fromkeys(name for row in rows for name in row["dims"]))
         for start in range(0, len(rows), PIECE):
             part = [{**row, **{f"dim_{name}": row["dims"].get(name) for name in dims}} for row in rows[start : start + PIECE]]

@@ -183,7 +183,9 @@
   function scope() {
     const choices = (key, some) => unique(some.map((piece) => piece[key]));
     const boxes = [];
-    const ask = (key, label, options) => { if (options.length > 1) boxes.push(select(label, options.map((one) => [one, one === "none" ? "forward" : one === "grad" ? "forward + backward" : one]), state[key], (value) => { state[key] = value; settle(); update(); })); };
+    const word = (one) => (one === "none" ? "forward" : one === "grad" ? "forward + backward" : one);
+    // where there is no choice, what holds for all is said
+    const ask = (key, label, options) => boxes.push(options.length > 1 ? select(label, options.map((one) => [one, word(one)]), state[key], (value) => { state[key] = value; settle(); update(); }) : make("span", { class: "note" }, options.length ? `${label} ${word(options[0])}` : ""));
     ask("device", "device", choices("device", pieces));
     ask("precision", "element type", choices("precision", pieces.filter((p) => p.device === state.device)));
     ask("gradient", "pass", choices("gradient", pieces.filter((p) => p.device === state.device && p.precision === state.precision)));

@@ -6,12 +6,20 @@
     if (!entry.isIntersecting) return;
     seen.unobserve(entry.target);
     const element = entry.target;
-    popcorn.load(`figure-${element.dataset.figure}`, element.dataset.src).then((spec) => popcorn.chart(element, fitted(spec), {
+    popcorn.load(`figure-${element.dataset.figure}`, element.dataset.src).then((spec) => popcorn.chart(element, () => fitted(shaded(spec)), {
       neutral: true,
       onclick: (datum) => datum.run && location.assign(`runs/${datum.run}.html`),
     }));
   }), { rootMargin: "400px" });
   document.querySelectorAll("[data-figure]").forEach((element) => seen.observe(element));
+  // how attempts ended is told by colours for paper, of which some are too dark for a dark page
+  const DARK = { correct: "--series-3", wrong: "--series-6", cheat: "--cheat-plain", compile_fail: "--series-1", timeout: "--series-5", error: "--series-4", infrastructure: "--series-7", missing: "--line-strong" };
+  function shaded(spec) {
+    const colour = spec.encoding && spec.encoding.color;
+    if (!colour || colour.field !== "mode" || !document.documentElement.classList.contains("dark")) return spec;
+    const { css } = popcorn.chart;
+    return { ...spec, mark: { ...spec.mark, stroke: css("--ground") }, encoding: { ...spec.encoding, color: { ...colour, scale: { ...colour.scale, range: colour.scale.domain.map((mode) => css(DARK[mode])) } } } };
+  }
   // the specification is for paper; on a narrow page panels and legends stand under each other
   function fitted(spec) {
     if (width >= 560) return { ...spec, config: {} };

@@ -49,7 +49,7 @@
     popcorn.chart(element, ({ css, series }) => ({
       width: "container", height: 340, data: { values },
       layer: [
-        { data: { values: line }, mark: { type: "line", interpolate: "step-after", strokeWidth: 1.5 }, encoding: { x, y, color: { value: css("--soft") } } },
+        { data: { values: line }, mark: { type: "line", interpolate: "step-before", strokeWidth: 1.5 }, encoding: { x, y, color: { value: css("--soft") } } },
         { mark: { type: "point", filled: true, cursor: "pointer" }, encoding: { x, y, color: { field: "model", type: "nominal", title: null, scale: { range: series }, legend: { orient: "bottom", columns: Math.max(1, Math.floor(element.clientWidth / 170)) } }, size: { condition: { test: "datum.optimal", value: few ? 160 : 90 }, value: few ? 110 : 36 }, opacity: { condition: { test: "datum.optimal", value: 1 }, value: few ? 0.6 : 0.35 }, tooltip: [{ field: "id", title: "run" }, { field: "who", title: "model" }, { field: "problem", title: "problem" }, { field: "text", title: "speedup" }, { field: "light", title: "SOL" }] } },
         { data: { values: [{ speedup: 1 }] }, mark: { type: "rule", strokeDash: [3, 3] }, encoding: { y, color: { value: css("--soft") } } },
         ...(few ? ["left", "center", "right"].map((align) => ({ data: { values: labels.filter((row) => side(row) === align) }, mark: { type: "text", dy: -14, fontSize: 11, align }, encoding: { x, y, text: { field: "label" }, color: { value: css("--soft") } } })) : []),

@@ -95,6 +95,12 @@ window.popcorn = (() => {
     }
   });
 
+  // the links of the head scroll sideways on a telephone: where one is, is in sight
+  document.addEventListener("DOMContentLoaded", () => {
+    const here = document.querySelector(".links [aria-current]");
+    if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 24;
+  });
+
   const codeOf = (element) => [...element.querySelectorAll("li")].map((line) => line.textContent.replace(/\n$/, "")).join("\n") + "\n";
 
   return { deliver, load, embedded, rowsOf, make, tabs, select, copy, root };

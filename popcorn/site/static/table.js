@@ -5,7 +5,7 @@ popcorn.table = (() => {
   const u = popcorn.units;
   const STEP = 100;
   const OUTCOMES = { wrong_shape: "wrong shape", wrong_dtype: "wrong element type", wrong_values: "wrong values", nonfinite: "NaN or infinite", not_deterministic: "not deterministic", mutated_inputs: "changed its inputs", compile_error: "does not compile", runtime_error: "failed while running", out_of_memory: "out of memory", crash: "crashed", rejected: "does not accept this case", invalid_reference: "invalid problem", harness_error: "not judged (our fault)", compile_fail: "does not compile", infrastructure: "lost to the machine" };
-  const GROUPS = { correct: "correct", compile_error: "compile_fail", compile_fail: "compile_fail", timeout: "timeout" };
+  const GROUPS = { correct: "correct", compile_error: "compile_fail", compile_fail: "compile_fail", timeout: "timeout", "at work": "timeout" };
   const WRONG = new Set(["wrong_shape", "wrong_dtype", "wrong_values", "nonfinite", "not_deterministic", "mutated_inputs", "cheated", "wrong", "cheat", "condemned"]);
   const MARKS = { correct: "✓", wrong: "✕", compile_fail: "⚠", timeout: "◷", error: "!" };
 
@@ -48,7 +48,9 @@ popcorn.table = (() => {
   }
 
   // options: columns [{key, label, kind, link, low, high, first}], rows, filters [key…], sort {key, down}, more() → Promise of more rows
-  return function table(holder, options) {
+  table.word = outcomeWord;
+  return table;
+  function table(holder, options) {
     const state = { rows: options.rows, words: "", chosen: {}, sort: options.sort || null, shown: STEP, more: options.more || null };
     // a text that every row shares is said once below the table
     const shared = () => options.columns.filter((column) => column.fold && state.rows.length > 1 && state.rows.every((row) => (row[column.key] ?? null) === (state.rows[0][column.key] ?? null)));
@@ -114,11 +116,11 @@ popcorn.table = (() => {
     filters();
     draw();
     return { set(rows) { state.rows = rows; filters(); draw(); }, draw };
-  };
+  }
 })();
 popcorn.table.EVALUATIONS = [
   { key: "name", label: "kernel", link: "link" }, { key: "outcome", label: "outcome", kind: "outcome" },
   { key: "speedup", label: "speedup", title: "over eager mode", kind: "ratio", low: "speedup_low", high: "speedup_high" }, { key: "speedup_compiled", label: "over compile", title: "speedup over torch.compile", kind: "ratio", low: "speedup_compiled_low", high: "speedup_compiled_high", controlled: false, optional: true },
-  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent", title: "Speed of light: how near the call comes to the least time that this machine allows" }, { key: "problem", label: "problem", name: true }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true }, { key: "memory_ratio", label: "memory", kind: "ratio", first: "up", optional: true },
+  { key: "time_s", label: "runtime", kind: "time", first: "up" }, { key: "sol", label: "SOL", kind: "percent", title: "Speed of light: how near the call comes to the least time that this machine allows" }, { key: "problem", label: "problem", name: true }, { key: "energy_ratio", label: "energy", kind: "ratio", first: "up", optional: true },
   { key: "language", label: "language", fold: true }, { key: "case_id", label: "case", fold: true, wrap: true }, { key: "device", label: "device", fold: true, wrap: true }, { key: "made", label: "made", title: "UTC", kind: "date", first: "down" },
 ];
