@@ -10,7 +10,8 @@ What no single launch can tell from chance, all of them can: on a CPU nearly eve
 On a GPU a call that the host issues more slowly than the device works would hide the device's time behind the host's: there the driver's own
 account of a burst says how long the device was busy.
 Does not catch: on a CPU a claim within 1.15 × the truth (up to 1.3 × it counts as found, and accuses nobody) plus 0.15 × the batch's overhead, and
-within 1.08 × in most launches (1.3 × where a call moves megabytes and its windows scatter by more than that); on a GPU within 1.3 ×, twice that for such a call.
+within 1.08 × in most launches (1.3 × where a call moves megabytes and its windows scatter by more than that); on a GPU within 1.3 ×, twice that for such a call; half as many calls
+again in a burst as fit.
 """
 
 import math
