@@ -111,7 +111,7 @@ def _in_the_lane(session: Session, answer: Answer, store: Store) -> None:
         return
     try:
         timing, taken = time_candidate(session, trials)
-        answer.measurement = count(session, trials, add_compiled(session, trials, timing, store), taken.steadiness)
+        answer.measurement = count(session, trials, add_compiled(session, trials, timing, store), taken)
         told = {
             "timed_outputs_judged": taken.judged, "timed_calls": taken.timed_calls, "defences_passed": tuple(session.passed),
             "notes": tuple(dict.fromkeys([*answer.verdict.notes, *session.remarks])),

@@ -10,7 +10,8 @@ IN_A_ROW = 5
 """Runs that were broken off, without one that ended between them, before the others wait."""
 FIRST_S, LONGEST_S = 60.0, 1800.0
 """A rest; each further one takes twice as long."""
-_FOR_GOOD = re.compile(r"\b40[134]\b|\bAuthenticationError\b|\bPermissionDenied|\bNotFoundError\b|api[ _-]key", re.IGNORECASE)
+REFUSED = re.compile(r"\b40[134]\b|\bAuthenticationError\b|\bPermissionDenied|\bNotFoundError\b|api[ _-]key", re.IGNORECASE)
+"""A provider's word that a key is refused, or a model was withdrawn."""
 MOST_RESTS = 6
 """After so many, an hour in all, its jobs are left to a later session."""
 
@@ -33,8 +34,10 @@ class Resting:
         tell: Callable[[str], None] = lambda _: None,
         now: Callable[[], float] = time.monotonic,
         later: str = "`popcorn sweep resume`",
+        for_good: re.Pattern[str] | None = None,
     ):
-        self._what, self._tell, self._now, self._later = what, tell, now, later
+        """`for_good` finds the reasons that get no better by waiting."""
+        self._what, self._tell, self._now, self._later, self._for_good = what, tell, now, later, for_good
         self._states: dict[str, _State] = {}
 
     def begins(self, model: str, job: str) -> None:
@@ -64,8 +67,8 @@ class Resting:
         state.failures += 1
         if state.failures < IN_A_ROW or (state.rests and state.trying != job):
             return  # few so far, or one that was under way when the rest began
-        # a key that is refused, or a model that was withdrawn, gets no better by waiting
-        state.trying, state.rests = None, MOST_RESTS + 1 if _FOR_GOOD.search(reason) else state.rests + 1
+        for_good = self._for_good is not None and self._for_good.search(reason)
+        state.trying, state.rests = None, MOST_RESTS + 1 if for_good else state.rests + 1
         rest_s = min(LONGEST_S, FIRST_S * 2 ** (state.rests - 1))
         state.until = self._now() + rest_s
         waits = f"it rests {rest_s:.0f} s" if state.rests <= MOST_RESTS else f"it is left to {self._later}"

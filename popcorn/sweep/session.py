@@ -15,7 +15,7 @@ from popcorn.sweep.done import Done
 from popcorn.sweep.folder import Spec, SweepFolder
 from popcorn.sweep.jobs import Job
 from popcorn.sweep.locks import Locks
-from popcorn.sweep.resting import Resting
+from popcorn.sweep.resting import REFUSED, Resting
 from popcorn.units import show_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Session:
         self._counted: float | None = None
         self.began = time.monotonic()
         self.active: dict[str, dict[str, Any]] = {}
-        self.resting, self.health = Resting("the provider", folder.log), Resting("faults of the harness", folder.log)
+        self.resting = Resting("the provider", folder.log, for_good=REFUSED)
+        self.health = Resting("faults of the harness", folder.log)
         self.locks = Locks(self.cache)
         self.begun = 0
         self._busy = {id(place): 0 for place in places}

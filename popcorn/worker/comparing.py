@@ -101,13 +101,15 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
     if taken.slowed:
         session.check("timing", "idle", taken.slowed, find="find_slowed")
         if (doubt := look("idle", taken.slowed, certain=False, find="find_slowed")) is not None:
-            shorten_reference(turns.samples[BASELINE], taken)
+            shorten_references(turns.samples, taken)
             taken.doubts.append(f"{doubt.evidence}, where the host may be the reason; its time without it counts")
     return turns, taken, pace
 
 
-def shorten_reference(samples: Samples, taken: Taken) -> None:
-    """The reference's times of all launches, as they were taken, to what they are without the candidate: nobody gains by a doubt."""
-    for launch, slowed in zip(samples, taken.slowed, strict=True):
-        for block in launch:
-            block[:] = [sample / max(1.0, slowed.beside_s / slowed.alone_s) for sample in block]
+def shorten_references(samples: dict[str, Samples], taken: Taken) -> None:
+    """The reference's times of all launches, as they were taken, to what they are without the candidate: nobody gains by a doubt. Its controls' too,
+    which were slowed beside it: what they say is a ratio of both."""
+    for side in samples.keys() - {CANDIDATE}:
+        for launch, slowed in zip(samples[side], taken.slowed, strict=True):
+            for block in launch:
+                block[:] = [sample / max(1.0, slowed.beside_s / slowed.alone_s) for sample in block]

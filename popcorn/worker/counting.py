@@ -14,7 +14,7 @@ from popcorn.measure.energy import EnergyReading, NoMeter, find_meter, measure_e
 from popcorn.measure.launches import LONGEST
 from popcorn.measure.roofline import impossible_below, place
 from popcorn.measure.stats import compared
-from popcorn.measure.steadiness import Steadiness, Watch
+from popcorn.measure.steadiness import Watch
 from popcorn.schema.measurement import Counters, Energy, Interval, Launches, Measurement, Memory, Roofline, Timing
 from popcorn.units import show_time
 from popcorn.verify.defences.clock import WARMER, most_calls
@@ -44,10 +44,11 @@ class Pair:
     baseline: dict[str, Any]
 
 
-def count(session: Session, trials: Trials, timing: Timing, steadiness: Steadiness) -> Measurement:
-    """Everything beside the time, from one more fresh launch of both sides. `steadiness` is that of the timing."""
+def count(session: Session, trials: Trials, timing: Timing, timed: Taken) -> Measurement:
+    """Everything beside the time, from one more fresh launch of both sides. `timed` is what the timing left."""
     session.progress("memory, launches, energy")
-    launch = Launch(session, trials, Taken(steadiness=steadiness), Pace(1, 1, 0.0), 20_000, [BASELINE, CANDIDATE], timed=False)
+    taken = Taken(steadiness=timed.steadiness, row_s=timed.row_s)
+    launch = Launch(session, trials, taken, Pace(1, 1, 0.0), 20_000, [BASELINE, CANDIDATE], timed=False)
     try:
         memory = _memory(_ask_both(session, launch, {"do": "memory"}))
         session.check("counting", "peak_memory", memory.peak_bytes, trials.last["output_storage_bytes"], bool(trials.last["aliases"]))
@@ -237,19 +238,21 @@ def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, messag
     warmer = WARMER if session.bench.cuda else 1.0
     session.check("counting", "clock", calls, seconds, mine.low_s, message["chunk"], warmer, find="find_in_burst")
     assert isinstance(calls, int)
+    counted = calls
     if session.bench.cuda:
-        # the host's pace moves by half from one minute to the next, and accuses nobody; but calls that it could not have issued make none look cheap
-        once_s = max(min(mine.low_s, mine.warm_time_s or mine.low_s), mine.host_time_s or 0.0)
-        calls = min(calls, most_calls(seconds, once_s, message["chunk"]))
+        # the host's pace moves by half from one minute to the next, and accuses nobody; but calls that it could not have issued make none look cheap,
+        # nor do more than by the parent's clock fit in a row: the warm time is the candidate's own word
+        once_s = max(min(mine.low_s, mine.warm_time_s or mine.low_s), mine.host_time_s or 0.0, launch.taken.row_s or 0.0)
+        counted = min(calls, most_calls(seconds, once_s, message["chunk"]))
     if watch is None:
-        return calls
+        return counted
     share = busy_share(uuid, start_s, start_s + wall_s)
-    facts = (share, wall_s, calls, mine.time_s, launches.device_time_s, launches.kernels)
+    claimed = (mine.time_s, launches.device_time_s, launches.kernels)
     if not (launch.taken.steadiness.shared or watch.check(*session.processes()).shared):
-        session.check("counting", "clock", *facts, find="find_busy")
-    if share is not None and look("clock", *facts, certain=False, find="find_busy") is not None:
-        launch.busy_s = share * wall_s / calls
-    return calls
+        session.check("counting", "clock", share, wall_s, calls, *claimed, find="find_busy")  # an honest host may have issued them all
+    if share is not None and look("clock", share, wall_s, counted, *claimed, certain=False, find="find_busy") is not None:
+        launch.busy_s = share * wall_s / counted
+    return counted
 
 
 def _counters(session: Session, launches: Launches) -> Counters:

@@ -60,6 +60,7 @@ def check_row(launch: "Launch") -> None:
         if tries > 1 and launch.helped_s > claimed_s:
             break  # its own helpers are in its way, and will be
     _hold(launch, counts[CANDIDATE], given[0])  # of the row that settled it: those before it said nothing in anybody's favour
+    taken.row_s = min(shortest_s, taken.row_s if taken.row_s is not None else shortest_s)
     taken.asking_s = min(asking_s, taken.asking_s if taken.asking_s is not None else asking_s)
     if look("clock", shortest_s, claimed_s, find="find_in_row") is not None:
         settle_dispute(launch, lambda side: judged_s(side) - _LOOP_S)

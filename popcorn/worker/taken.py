@@ -56,6 +56,8 @@ class Taken:
     """Results that are not judged yet."""
     warm: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     parent_s: float | None = None
+    row_s: float | None = None
+    """A call of the candidate in a row by the parent's clock, the least of all launches."""
     asking_s: float | None = None
     """What a row of calls costs beside its calls, the least of the launches that asked."""
     busy: list[float] = field(default_factory=lambda: [0.0, 0.0])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from popcorn.sweep.resting import FIRST_S, IN_A_ROW, LONGEST_S, MOST_RESTS, Resting
+from popcorn.sweep.resting import FIRST_S, IN_A_ROW, LONGEST_S, MOST_RESTS, REFUSED, Resting
 
 
 def test_a_model_rests_after_failures_in_a_row_and_one_run_finds_out_how_things_stand():
@@ -56,7 +56,14 @@ def test_rests_grow_and_end_with_the_session():
 )
 def test_a_model_whose_key_is_refused_or_that_is_gone_is_left_at_once(reason):
     told = []
-    resting = Resting("the provider", told.append, lambda: 0.0)
+    resting = Resting("the provider", told.append, lambda: 0.0, for_good=REFUSED)
     for _ in range(IN_A_ROW):
         resting.failed("mine", "a", reason)
     assert resting.rests("mine") and resting.left_s(["mine"]) is None and "sweep resume" in told[-1]
+
+
+def test_a_device_whose_fault_holds_a_number_like_a_refused_key_s_is_tried_again():
+    health = Resting("faults of the harness", now=lambda: 0.0)
+    for _ in range(IN_A_ROW):
+        health.failed("cuda:3", "a", "OSError: [Errno 28] No space left on device: '/dev/shm/popcorn-404'")
+    assert health.rests("cuda:3") and health.left_s(["cuda:3"]) == FIRST_S

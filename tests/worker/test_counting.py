@@ -105,21 +105,50 @@ def test_what_the_driver_counts_beside_others_accuses_nobody_and_counts_all_the_
     )
 
 
+def in_a_burst(monkeypatch, calls, wall_s, share, steady=Steadiness(True)):
+    """A session on a GPU whose candidate says that it made `calls` calls, which took `wall_s`, and whose driver says for what `share` the GPU was busy."""
+    session = SimpleNamespace(
+        bench=SimpleNamespace(cuda=True, machine=SimpleNamespace(device_uuid="GPU-1")), request=SimpleNamespace(timeout_s=1.0), passed={},
+        ask_candidate=lambda *_: {"calls": calls}, processes=lambda: ((), ()),
+    )  # fmt: skip
+    session.check = lambda *facts, **named: Session.check(session, *facts, **named)
+    clock = iter([0.0, wall_s])
+    monkeypatch.setattr(counting, "time", SimpleNamespace(monotonic=lambda: next(clock), time=lambda: 0.0))
+    monkeypatch.setattr(counting, "busy_share", lambda *_: share)
+    monkeypatch.setattr(counting, "Watch", lambda *_: SimpleNamespace(check=lambda *_: steady))
+    return session
+
+
+def test_a_host_that_issues_calls_twice_as_fast_as_it_was_timed_accuses_nobody(monkeypatch):
+    """A kernel of 30 µs, that the driver counts as 31: 110 µs a call when the host was timed, 50 in the burst."""
+    side = {"time_s": 30e-6, "low_s": 30e-6, "warm_time_s": 29e-6, "host_time_s": 110e-6}
+    timing = make_timing()
+    hidden = timing.model_copy(update={"candidate": timing.candidate.model_copy(update=side)})
+    session = in_a_burst(monkeypatch, calls=24_000, wall_s=1.2, share=31e-6 * 24_000 / 1.2)
+    launch = SimpleNamespace(children={"candidate": None}, taken=Taken(steadiness=Steadiness(True)), busy_s=None)
+    message = {"do": "burst", "seconds": 1.2, "chunk": 666}
+    counted = counting._burst_of_candidate(session, launch, hidden, message, Launches(kernels=1, device_time_s=30e-6))  # type: ignore[arg-type]
+    assert counted < 24_000, "what the host could not have issued makes no call cheaper"
+
+
+def test_a_warm_time_that_is_made_up_makes_no_call_of_a_burst_cheaper(monkeypatch):
+    """100 µs a call, by the parent's clock in a row, too; 10 µs are claimed for calls with warm caches, and four times as many calls as fit."""
+    side = {"time_s": 1e-4, "low_s": 1e-4, "warm_time_s": 1e-5, "host_time_s": 5e-6}
+    timing = make_timing()
+    cheap = timing.model_copy(update={"candidate": timing.candidate.model_copy(update=side)})
+    launch = SimpleNamespace(children={"candidate": None}, taken=Taken(row_s=1e-4), busy_s=None)
+    session = in_a_burst(monkeypatch, calls=32_000, wall_s=0.8, share=1.0)
+    message = {"do": "burst", "seconds": 0.8, "chunk": 200}
+    assert counting._burst_of_candidate(session, launch, cheap, message, Launches()) < 1.6 * 8_000 + 200  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("kernels", "counted"), [(2, 8.6e-6), (1, None)])
 def test_kernels_that_may_have_overlapped_accuse_nobody_and_nobody_gains_by_them(monkeypatch, kernels, counted):
     """As an H200 showed: 5.6 µs claimed, 7.5 by the candidate's own census, 8.6 by the driver. Of two kernels that can be; it counts."""
     timing = make_timing()
     side = {"time_s": 5.6e-6, "low_s": 4e-6, "warm_time_s": 3.6e-6, "host_time_s": 55e-6}
     hidden = timing.model_copy(update={"candidate": timing.candidate.model_copy(update=side)})
-    session = SimpleNamespace(
-        bench=SimpleNamespace(cuda=True, machine=SimpleNamespace(device_uuid="GPU-1")), request=SimpleNamespace(timeout_s=1.0), passed={},
-        ask_candidate=lambda *_: {"calls": 20_000}, processes=lambda: ((), ()),
-    )  # fmt: skip
-    session.check = lambda *facts, **named: Session.check(session, *facts, **named)
-    clock = iter([0.0, 1.2])
-    monkeypatch.setattr(counting, "time", SimpleNamespace(monotonic=lambda: next(clock), time=lambda: 0.0))
-    monkeypatch.setattr(counting, "busy_share", lambda *_: 8.6e-6 * 20_000 / 1.2)
-    monkeypatch.setattr(counting, "Watch", lambda *_: SimpleNamespace(check=lambda *_: Steadiness(True)))
+    session = in_a_burst(monkeypatch, calls=20_000, wall_s=1.2, share=8.6e-6 * 20_000 / 1.2)
     launch = SimpleNamespace(children={"candidate": None}, taken=Taken(steadiness=Steadiness(True)), busy_s=None)
     census = Launches(kernels=kernels, device_time_s=7.5e-6)
     message = {"do": "burst", "seconds": 1.2, "chunk": 3500}
@@ -141,15 +170,7 @@ def test_a_host_that_hides_device_time_is_accused_unless_somebody_else_computed_
             "control": timing.control.model_copy(update={"fit": False}),
         }
     )
-    session = SimpleNamespace(
-        bench=SimpleNamespace(cuda=True, machine=SimpleNamespace(device_uuid="GPU-1")), request=SimpleNamespace(timeout_s=1.0), passed={},
-        ask_candidate=lambda *_: {"calls": 1000}, processes=lambda: ((), ()),
-    )  # fmt: skip
-    session.check = lambda *facts, **named: Session.check(session, *facts, **named)
-    clock = iter([0.0, 1.0])
-    monkeypatch.setattr(counting, "time", SimpleNamespace(monotonic=lambda: next(clock), time=lambda: 0.0))
-    monkeypatch.setattr(counting, "busy_share", lambda *_: 0.9)
-    monkeypatch.setattr(counting, "Watch", lambda *_: SimpleNamespace(check=lambda *_: Steadiness(False, ("who",), meanwhile)))
+    session = in_a_burst(monkeypatch, calls=1000, wall_s=1.0, share=0.9, steady=Steadiness(False, ("who",), meanwhile))
     taken = Taken(steadiness=Steadiness(False, ("3 threads want 2 cores",), before))
     launch = SimpleNamespace(children={"candidate": None}, taken=taken, busy_s=None)
     message = {"do": "burst", "seconds": 1.0, "chunk": 20}

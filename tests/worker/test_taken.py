@@ -5,7 +5,7 @@ import pytest
 from popcorn.measure.steadiness import Steadiness
 from popcorn.measure.turns import Turns
 from popcorn.verify.defences.idle import Slowed
-from popcorn.worker.comparing import shorten_reference
+from popcorn.worker.comparing import shorten_references
 from popcorn.worker.taken import BASELINE, CANDIDATE, CONTROL, LEAST_PLANTED_S, PLANTED, Taken, control_of
 
 
@@ -51,5 +51,14 @@ def test_what_was_planted_is_what_must_be_found_and_what_the_record_says():
 
 def test_a_reference_that_its_host_slowed_counts_as_it_is_alone_and_no_longer():
     samples = [[[3e-3, 3e-3], [3e-3]], [[0.9e-3], [0.9e-3]], [[2e-3], [2e-3]]]
-    shorten_reference(samples, Taken(slowed=[Slowed(launch[0][0], 1e-3, host_s=2e-3) for launch in samples]))
-    assert samples == [[[1e-3, 1e-3], [1e-3]], [[0.9e-3], [0.9e-3]], [[1e-3], [1e-3]]]
+    slowed = Taken(slowed=[Slowed(launch[0][0], 1e-3, host_s=2e-3) for launch in samples])
+    shorten_references({BASELINE: samples, CANDIDATE: (mine := [[[3e-3]]] * 3)}, slowed)
+    assert samples == [[[1e-3, 1e-3], [1e-3]], [[0.9e-3], [0.9e-3]], [[1e-3], [1e-3]]] and mine == [[[3e-3]]] * 3
+
+
+def test_controls_of_a_reference_that_its_host_slowed_say_what_they_said():
+    before, turns = control_of(taken(1.0, 1.05), Steadiness(True)), taken(1.0, 1.05)
+    launches = len(turns.samples[BASELINE])
+    shorten_references(turns.samples, Taken(slowed=[Slowed(1.6, 1.0, host_s=2.0)] * launches))
+    after = control_of(turns, Steadiness(True))
+    assert before.fit and after.fit and after.aa.value == pytest.approx(before.aa.value) and after.noise == pytest.approx(before.noise)

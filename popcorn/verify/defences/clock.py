@@ -10,7 +10,8 @@ What no single launch can tell from chance, all of them can: on a CPU nearly eve
 On a GPU a call that the host issues more slowly than the device works would hide the device's time behind the host's: there the driver's own
 account of a burst says how long the device was busy.
 Does not catch: on a CPU a claim within 1.15 × the truth (up to 1.3 × it counts as found, and accuses nobody) plus 0.15 × the batch's overhead, and
-within 1.08 × in most launches (1.3 × where a call moves megabytes and its windows scatter by more than that); on a GPU within 1.3 ×, twice that for such a call.
+within 1.08 × in most launches (1.3 × where a call moves megabytes and its windows scatter by more than that); on a GPU within 1.3 ×, twice that for such a call; half as many calls
+again in a burst as fit.
 """
 
 import math
@@ -31,8 +32,10 @@ OVERHEAD_SLACK = 1.15
 _LOOP_S = 2e-6
 """The loop around a call in a row or in a batch, generously."""
 WARMER = 4.0
-"""On a GPU a call out of L2 takes less than half of one out of memory, one that waits for its host a quarter of one that finds the host's caches cold."""
+"""On a GPU a call with cold caches takes at most so many times as long as one of many in a row: twice, where it reads memory and not L2; more, where it
+waits for a host whose caches are cold, too."""
 DOUBTED = 1.1
+"""Beyond so many times the claimed time the driver's account counts, without accusing anybody."""
 _GAP_S = 1e-6
 """Around a kernel the driver counts the device as busy, and between two of one call."""
 _AT_ONCE = 2
@@ -138,8 +141,8 @@ def most_calls(seconds: float, once_s: float, chunk: int) -> int:
 
 
 def find_in_burst(calls: object, seconds: float, low_s: float, chunk: int, warmer: float = 1.0) -> Finding | None:
-    """More calls than its own measured time allows would make each look cheap. `warmer`: how many times as long a call with cold caches may take, which
-    `low_s` is of, as one of a burst."""
+    """More calls than its own measured time allows would make each look cheap. `low_s` is of a call with cold caches; one of a burst may take a
+    `warmer`-th of it."""
     if type(calls) is int and 0 < calls < most_calls(seconds, low_s / warmer, chunk):
         return None
     return Finding("cheated", f"{str(calls)[:40]} calls in {seconds} s are claimed, at {show_time(low_s)} a call")
@@ -153,7 +156,7 @@ def find_busy(
 
     A burst goes at the host's pace, so kernels on several streams that overlap in a call come one after the other there: what counts is then
     `kernels_s`, the sum of them by the candidate's own census, but no more than two at once would explain, and nothing where it is of one kernel.
-    Not `certain`: all that an honest call of kernels one after the other does not show, which accuses nobody."""
+    Not `certain`: all that an honest call, its kernels one after the other, does not show. That accuses nobody."""
     several = kernels is None or kernels > 1
     allowed_s = max(claimed_s, min(kernels_s or 0.0, _AT_ONCE * claimed_s)) if several else claimed_s
     most_s = SLACK * allowed_s + (1 + several) * _GAP_S if certain else DOUBTED * claimed_s + _GAP_S
