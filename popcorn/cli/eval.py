@@ -44,6 +44,8 @@ def evaluate_file(
     judged; 2 and 60 to 71 a mistake in the command itself.
     """
     found = find_problem(problem)
+    if watch and known:
+        raise typer.BadParameter("--known tells what is known of one FILE, --watch judges what appears in a folder; leave one of them out")
     if watch:
         from popcorn.cli.watch import watch_folder
 

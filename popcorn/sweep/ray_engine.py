@@ -18,6 +18,7 @@ from popcorn.records.tables import merge_records
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
 from popcorn.sweep.folder import SweepFolder
+from popcorn.sweep.resting import Resting
 from popcorn.worker.building import Built
 from popcorn.worker.request import Request
 
@@ -53,13 +54,15 @@ class Device:
 
 
 class RayEngine:
-    """An Engine over actors, all of one kind of device. Requests go to the actor with the least under way."""
+    """An Engine over actors, all of one kind of device. Requests go to the actor with the least under way, and to none whose device rests while others do not."""
 
     def __init__(self, actors: list[Any], store: Store):
         self.actors, self.store = actors, store
         self.asked = self.moved = 0
         """Requests; of these, carried to another actor because theirs died."""
+        self._given = 0
         self._busy = [0] * len(actors)
+        self._health = Resting("faults of the harness")
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(WIDTH * max(1, len(actors)), thread_name_prefix="ray")
 
@@ -92,23 +95,49 @@ class RayEngine:
 
         last: Exception | None = None
         for _ in range(TRIES):
-            index = self._take()
+            index, job = self._take()
+            fault: str | None = None
             try:
-                return ray.get(getattr(self.actors[index], what).remote(request))
+                answer = ray.get(getattr(self.actors[index], what).remote(request))
+                fault = _fault_in(answer)
+                return answer
             except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as died:
                 last = died
                 with self._lock:
                     self.moved += 1
+            except Exception as error:
+                fault = f"{type(error).__name__}: {error}"
+                raise
             finally:
-                with self._lock:
-                    self._busy[index] -= 1
+                self._give_back(index, job, fault)
         raise BadSweep(f"{TRIES} actors died of one request ({type(last).__name__}); look at Ray's logs of these nodes.")
 
-    def _take(self) -> int:
+    def _take(self) -> tuple[int, str]:
+        """An actor, and a name for what it is given."""
         with self._lock:
-            index = min(range(len(self.actors)), key=self._busy.__getitem__)
+            everybody = range(len(self.actors))
+            index = min([i for i in everybody if not self._health.rests(f"actor {i}")] or everybody, key=self._busy.__getitem__)
             self._busy[index] += 1
-            return index
+            self._given += 1
+            self._health.begins(f"actor {index}", str(self._given))
+            return index, str(self._given)
+
+    def _give_back(self, index: int, job: str, fault: str | None) -> None:
+        with self._lock:
+            self._busy[index] -= 1
+            if fault is None:
+                self._health.answered(f"actor {index}")
+            else:
+                self._health.failed(f"actor {index}", job, fault)
+            self._health.let_go(f"actor {index}", job)
+
+
+def _fault_in(answer: Any) -> str | None:
+    """Why an evaluation's answer is a fault of ours; None where it is a result."""
+    if not isinstance(answer, str):
+        return None
+    verdict = Record.model_validate_json(answer).verdict
+    return verdict.reason or verdict.outcome if verdict.outcome == "harness_error" else None
 
 
 def start(
