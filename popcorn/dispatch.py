@@ -27,6 +27,8 @@ Policy = Literal["fastest", "least memory", "fastest under budget"]
 
 GAIN = 1.02
 """Expected speedup under which the reference stays: less is within the noise of most machines."""
+LEAST_CONFIDENCE = 0.05
+"""What rests on less, eight doublings from the nearest measured case say, is a guess."""
 
 
 _USERS_FRAME = 8
@@ -117,10 +119,16 @@ class Measured:
             return REFERENCE, "no other needs less memory", weighed
         if self.policy == "fastest under budget" and self.budget_bytes is not None:
             able = [one for one in able if one.memory_bytes is not None and one.memory_bytes <= self.budget_bytes]
-        best = max(able, key=lambda one: one.speedup or 0.0, default=Weighed(REFERENCE))
+        near = [one for one in able if one.confidence >= LEAST_CONFIDENCE]
+        best = max(near, key=lambda one: one.speedup or 0.0, default=Weighed(REFERENCE))
         if (best.speedup or 0.0) < GAIN:
-            return REFERENCE, "no other is expected to be faster", weighed
-        return best.implementation, f"{show_ratio(best.speedup)} torch expected, from {best.source}", weighed
+            far = len(near) < len(able) and any((one.speedup or 0.0) >= GAIN for one in able)
+            return REFERENCE, "what is expected to be faster rests on too little" if far else "no other is expected to be faster", weighed
+        return (
+            best.implementation,
+            f"{show_ratio(best.speedup)} torch expected, from {best.source}, confidence {show_percent(best.confidence)}",
+            weighed,
+        )
 
     def _weigh(self, op: Op, call: Call, one: Implementation, known: list[Evidence]) -> Weighed:
         answer = one.accepts(call)

@@ -95,7 +95,10 @@ def read_evidence(record: Record) -> Evidence:
         gradient=record.case.gradient == "grad",
         correct=record.verdict.correct,
         wrong=group(record.verdict.outcome) == "wrong",
-        speedup=timing.speedup.value if timing else None,
+        # what a machine was too noisy for counts as little as it may be: nothing goes to a kernel by a doubt
+        speedup=(timing.speedup.value if timing.control.fit is not False else min(timing.speedup.value, timing.speedup.low))
+        if timing
+        else None,
         time_s=timing.candidate.time_s if timing else None,
         memory_bytes=memory.peak_bytes,
         memory_ratio=memory.ratio,
@@ -156,8 +159,10 @@ def expect(op: Op, call: Call, name: str, right: list[Evidence], here: Machine) 
         known = [(w, math.log(v / trend(e.dims))) for w, e in zip(weights, pool, strict=True) if (v := value(e))]
         return math.exp(sum(w * v for w, v in known) / sum(w for w, _ in known)) * trend(call.dims) if known else None
 
-    remarks = [] if same_layout else [f"measured contiguous, the call is {call.layout}"]
-    confidence = 3.0 ** (-near / FAR)
+    remarks, confidence = [], 3.0 ** (-near / FAR)
+    if not same_layout:
+        confidence *= 0.8
+        remarks.append(f"measured {' and '.join(sorted({e.layout for e in pool}))}, the call is {call.layout}")
     if not same_scalars:
         confidence *= 0.8
         remarks.append("measured with other values of " + ", ".join(own_scalars))

@@ -59,6 +59,30 @@ def test_the_fastest_that_was_measured_here_is_picked(tmp_path):
     assert chosen(chooser(tmp_path / "b", row("popcorn", 2.0), row("inductor", 2.5))) == "inductor"
 
 
+def test_what_rests_on_a_case_eight_doublings_away_is_a_guess_and_torch_stays(tmp_path):
+    measured = chooser(tmp_path, row("popcorn", 3.0))
+    far, near = (Call({"R": size, "D": 1024}, "float32", "cpu") for size in (1024 * 2**10, 1024 * 2**4))
+    assert chosen(measured, far) == "torch" and chosen(measured, near) == "popcorn"
+    assert "rests on too little" in str(measured.explain(swiglu, far)) and "confidence" in measured.explain(swiglu, near).why
+
+
+def test_a_record_of_a_noisy_machine_counts_as_little_as_it_may_be(tmp_path):
+    doubtful = row("popcorn", 1.5)
+    timing = doubtful.measurement.timing
+    wide = timing.model_copy(
+        update={"speedup": Interval(value=1.5, low=0.99, high=2.2), "control": timing.control.model_copy(update={"fit": False})}
+    )
+    unfit = doubtful.model_copy(update={"measurement": doubtful.measurement.model_copy(update={"timing": wide})})
+    assert chosen(chooser(tmp_path, unfit)) == "torch" and chosen(chooser(tmp_path / "fit", doubtful)) == "popcorn"
+
+
+def test_a_layout_that_differs_is_named_as_it_is_and_costs_confidence(tmp_path):
+    made = row("popcorn", 2.0)
+    sliced = made.model_copy(update={"case": made.case.model_copy(update={"layout": "sliced"})})
+    weighed = weighed_popcorn(chooser(tmp_path, sliced))
+    assert weighed.remarks == ("measured sliced, the call is contiguous",) and weighed.confidence == pytest.approx(0.8)
+
+
 def test_torch_carries_out_what_no_other_does_faster(tmp_path):
     assert chosen(chooser(tmp_path, row("popcorn", 0.8))) == "torch"
 
@@ -160,7 +184,7 @@ def test_new_records_are_seen_by_the_next_choice(tmp_path):
 
 def test_a_call_goes_to_the_chosen_implementation_and_gives_the_references_answer(tmp_path):
     gate, up = torch.randn(8, 16), torch.randn(8, 16)
-    swiglu.chooser = chooser(tmp_path, row("popcorn", 2.0))
+    swiglu.chooser = chooser(tmp_path, row("popcorn", 2.0, dims={"R": 8, "D": 32}))
     swiglu.forget()
     try:
         assert swiglu.specialize(gate, up) is swiglu.implementations["popcorn"].run

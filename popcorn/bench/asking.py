@@ -66,8 +66,10 @@ def case_of(op: "Op", sizes: Sequence[str], precision: str, layout: str) -> Case
     given = dict(part.partition("=")[::2] for part in sizes)
     scalars = {name: read_scalar(given.pop(name), op.signature.scalars[name]) for name in list(given) if name in op.signature.scalars}
     if set(given) != set(op.signature.dims) or None in scalars.values() or not all(v.isdigit() and int(v) for v in given.values()):
-        also = f", and the scalars {', '.join(op.signature.scalars)}" if op.signature.scalars else ""
-        raise PopcornError(f"{op.name} has the sizes {', '.join(op.signature.dims)}; give each as NAME=NUMBER{also}")
+        also = f", and, where another value is meant, the scalars {', '.join(op.signature.scalars)}" if op.signature.scalars else ""
+        lacking = [name for name in op.signature.dims if name not in given]
+        told = f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} missing: " if lacking else ""
+        raise PopcornError(f"{told}{op.name} has the sizes {', '.join(op.signature.dims)}; give each as NAME=NUMBER{also}")
     if precision not in get_args(Precision) or layout not in get_args(Layout):
         raise PopcornError(f"--dtype is one of {', '.join(get_args(Precision))}, --layout one of {', '.join(get_args(Layout))}")
     dims = {name: int(given[name]) for name in op.signature.dims}

@@ -50,7 +50,8 @@ def summary(source: Source) -> RenderableType:
         title = f"{row['machine_device_id']} · {row['case_precision']} · {'forward and backward' if row['case_gradient'] == 'grad' else 'forward'}"
         if title not in tables:
             tables[title] = _table("op", "by", "right", "speedup", "slowest … fastest", "memory", "unfit", title=title, numbers_from=2)
-        span = UNKNOWN if row["worst"] is None else f"{show_ratio(row['worst'])} … {show_ratio(row['best'])}"
+            tables[title].columns[0].no_wrap = True  # a name is one word
+        span = UNKNOWN if row["worst"] is None else f"{show_ratio(row['worst'])} … {show_ratio(row['best'])}" if row["cases"] > 1 else ""
         cells = (
             row["problem"], row["implementation"], f"{row['correct']} of {row['cases']}", show_ratio(row["speedup"]), span, show_ratio(row["memory"]),
             row["unfit"] or "",

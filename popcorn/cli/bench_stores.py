@@ -93,13 +93,19 @@ def export(
     release: Annotated[
         bool, typer.Option("--release", help="Only what a release may hold (Parquet); what is left out is told by rule.")
     ] = False,
+    evaluations: Annotated[
+        bool, typer.Option("--evaluations", help="What `popcorn eval` and agents judged, in place of the ops' rows.")
+    ] = False,
 ) -> None:
     """Write the newest conclusive row of each case to a file. CSV leaves out texts and raw samples; Parquet has everything."""
     from popcorn.records.exporting import export as write
 
+    if release and evaluations:
+        raise typer.BadParameter("a release holds rows of ops; leave --evaluations or --release out")
     if release:
         return _release(to, op, table)
-    typer.echo(f"{write(_source(table), to, problem=op)} rows written to {to}")
+    count = write(_source(table), to, "evaluation" if evaluations else "op", op)
+    typer.echo(f"{count} {'evaluations' if evaluations else 'rows of ops'} written to {to}")
 
 
 def _release(to: Path, op: str | None, table: list[Path] | None) -> None:

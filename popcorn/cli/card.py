@@ -109,7 +109,7 @@ def _measured(record: Record, timing: Timing) -> Iterator[tuple[str, str]]:
     yield "counters", facts_of.counters(measured)
     yield "controls", facts_of.controls(timing)
     if timing.control.fit is False:
-        yield "", plain(timing.control.reason or "no reason was recorded", 200)
+        yield "", plain(timing.control.reason or "no reason was recorded", 400)
     if (paired := facts_of.paired(timing)) is not None:
         yield "speedups", paired
     odd = facts_of.warm_above_cold(timing)

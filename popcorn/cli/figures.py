@@ -44,5 +44,7 @@ def figures(
         path.with_suffix(".svg").write_text(to_svg(spec), encoding="utf-8")
         path.with_suffix(".png").write_bytes(to_png(spec))
         path.with_suffix(".csv").write_text(to_csv(made[one.number]), encoding="utf-8")
-        typer.echo(f"{one.number}  {one.title}: {path}.svg, .png, .csv ({len(made[one.number])} rows)")
+        typer.echo(
+            f"{one.number}  {one.title}: {path}.svg, .png, .csv ({len(made[one.number])} row{'' if len(made[one.number]) == 1 else 's'})"
+        )
     raise typer.Exit(1 if number is not None and not made[number] else 0)

@@ -1,5 +1,7 @@
 """`popcorn ops`: the library's ops, or one of them: signature, implementations, and why dispatch would choose what it would."""
 
+import dataclasses
+import json as json_text
 import re
 import textwrap
 from collections.abc import Iterator
@@ -27,12 +29,12 @@ def show_ops(
     if new is not None:
         _begin(new)
         return
-    if json:
+    if op is None and explain is not None:
+        raise typer.BadParameter("name the op, too: popcorn ops OP --explain SIZES", param_hint="--explain")
+    if json and explain is None:
         _print_json([find_op(name) for name in ([op] if op else list_ops())])
         return
     if op is None:
-        if explain is not None:
-            raise typer.BadParameter("name the op, too: popcorn ops OP --explain SIZES", param_hint="--explain")
         for name in list_ops():
             whole = re.sub(r"\([^)]*\)", lambda sizes: sizes[0].replace(" ", "\xa0"), _signature(find_op(name)))
             _fold(f"{name:21} {whole}", 22)
@@ -49,7 +51,11 @@ def show_ops(
         raise typer.BadParameter(f"{device!r} is not one of cpu, cuda", param_hint="--device")
     case = case_of(found, re.split(r"[\s,]+", explain.strip()), dtype, layout)
     call = Call(case.dims, case.precision, device, case.scalars, case.layout, backward)
-    for line in str(CHOOSER.explain(found, call)).splitlines():
+    explained = CHOOSER.explain(found, call)
+    if json:
+        typer.echo(json_text.dumps(dataclasses.asdict(explained), indent=1, default=str))
+        return
+    for line in str(explained).splitlines():
         whole = re.sub(r"(?:pip install|popcorn bench fill) [^;,]*", lambda command: command[0].replace(" ", "\xa0"), line)  # to be copied
         _fold(whole, 13)
 
@@ -90,25 +96,23 @@ def _show(op: "Op") -> None:
     typer.echo(f"{op.name}  {_signature(op)}\n")
     rows = list(_implementations(op))
     wide = max(len(name) for name, *_ in rows)
-    for name, language, where, refusal in rows:
-        told = f"  {name:{wide}}  {language if where else '—':8} {', '.join(where) or f'not here: {refusal}'}"
+    for name, language, where, refusals in rows:
+        told = f"  {name:{wide}}  {language if where else '—':8} {', '.join(where) or f'not here: {next(iter(refusals.values()))}'}"
         _fold(told, wide + 13)
 
 
 def _print_json(ops: "list[Op]") -> None:
-    import json
-
-    names = ("name", "language", "devices", "refusal")
+    names = ("name", "language", "devices", "refusals")
     found = [
         {"op": op.name, "signature": _signature(op), "differentiable": op.differentiable,
          "implementations": [dict(zip(names, row, strict=True)) for row in _implementations(op)]}
         for op in ops
     ]  # fmt: skip
-    typer.echo(json.dumps(found, indent=1))
+    typer.echo(json_text.dumps(found, indent=1))
 
 
-def _implementations(op: "Op") -> Iterator[tuple[str, str, list[str], str | None]]:
-    """Name, language, the devices where it takes some call, and the first refusal."""
+def _implementations(op: "Op") -> Iterator[tuple[str, str, list[str], dict[str, str]]]:
+    """Name, language, the devices where it takes some call, and of the others why not."""
     from popcorn.ops.calls import Call, Rejected
 
     kinds = [(precision, gradient) for precision in ("float32", "bfloat16") for gradient in {op.differentiable, False}]
@@ -118,5 +122,5 @@ def _implementations(op: "Op") -> Iterator[tuple[str, str, list[str], str | None
             for device in ("cpu", "cuda")
         }
         where = [device for device, given in answers.items() if any(given)]
-        refusals = (answer.reason for given in answers.values() for answer in given if isinstance(answer, Rejected))
-        yield name, one.language, where, next(refusals, None)
+        refusals = {device: given[0].reason for device, given in answers.items() if device not in where and isinstance(given[0], Rejected)}
+        yield name, one.language, where, refusals

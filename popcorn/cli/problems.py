@@ -96,7 +96,7 @@ def show_command(
     typer.echo(statement(found))
     typer.echo("# a candidate: a .py file with class ModelNew, made and called as Model is (its")
     typer.echo("# weights are Model's where names agree), or a .c, .cpp or .cu file with")
-    typer.echo("# popcorn_forward (docs/quickstart.md)")
+    typer.echo("# popcorn_forward (its signature is in docs/toolchain.md)")
     typer.echo(f"# {found.id} {found.name}, hash {found.hash}")
     listed = settings(found)
     typer.echo(

@@ -128,7 +128,7 @@ def compare(
     if worked:
         faults.append(f"{worked} process(es) of other evaluations worked on the GPU")
     if after.load is not None and after.load > cores + 1:  # our own threads may fill the cores, and one looks
-        faults.append(f"{after.load:.0f} threads want {cores} cores")
+        faults.append(f"{after.load:.0f} threads of this machine, others' too, want {cores} cores")
     throttled_s = _grown(before.throttled_s, after.throttled_s)
     if throttled_s is not None and throttled_s > THROTTLED_SHARE * elapsed_s:
         faults.append(f"the cgroup's CPU quota held us back for {throttled_s:.3g} s of {elapsed_s:.3g} s")

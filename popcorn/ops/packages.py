@@ -39,7 +39,7 @@ TOOLS = {"triton": Package("triton", "", "pip install triton")}
 def missing(package: Package, error: Exception) -> Rejected:
     """Why a package that did not import cannot serve: it is not here, or in its own words."""
     if isinstance(error, ModuleNotFoundError) and _version(package) is None:
-        return Rejected(f"needs {package.name}{package.bounds}: {package.command}")
+        return Rejected(f"for cuda only, and needs {package.name}{package.bounds}: {package.command}")
     words = " ".join(str(error).split())[:200] or type(error).__name__
     return Rejected(f"{package.name} does not import here ({words}); try {package.command}")
 

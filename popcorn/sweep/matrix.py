@@ -131,7 +131,7 @@ def read_matrix(path: str | Path, **over: Any) -> Matrix:
 
 def _named() -> str:
     names = sorted(one.stem for one in Path("sweeps").glob("*.toml") if one.stem not in ("base", "campaign"))
-    return f": {', '.join(names)}" if names else ", which is not here"
+    return f": {', '.join(names)}" if names else ", a folder of Popcorn's repository that is not here: run it in a clone"
 
 
 def make_matrix(tables: dict[str, Any], where: str) -> Matrix:

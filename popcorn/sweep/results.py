@@ -103,6 +103,6 @@ def by_problem(attempts: Sequence[Attempt]) -> list[Row]:
 
 MEANING = (
     "Every planned problem counts. correct: share of correct repeats, mean over problems. fast_1: share of problems with a correct kernel faster than eager by its whole 95 % interval. "
-    "timed: problems with a correct kernel whose controls passed; speedups are over eager, of each the median of its repeats: their median, their geometric mean "
+    "timed: problems with a correct kernel whose controls passed, or were not asked for (control = false); speedups are over eager, of each the median of its repeats: their median, their geometric mean "
     "(timed), and that with every other planned problem as 1x (all). no result: broken off by a provider or a fault of the harness, or not done yet."
 )

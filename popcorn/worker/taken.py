@@ -122,7 +122,7 @@ def control_of(turns: Turns, steadiness: Steadiness, plant: float = PLANT) -> Co
         reasons.append(f"the reference against itself gives {aa.value:.4f} [{aa.low:.4f}, {aa.high:.4f}], which excludes 1")
     if planted.low <= 1 + noise:
         reasons.append(
-            f"a planted {plant:.3g}× slowdown was not found: measured as {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}], which does not exclude none"
+            f"a planted {plant:.3g}× slowdown was not found: {planted.value:.3g} [{planted.low:.3g}, {planted.high:.3g}] may be none"
         )
     elif planted.low > 1 + 2 * (plant - 1) or planted.high < 1 + (plant - 1) / 2:
         reasons.append(f"a planted {plant:.3g}× slowdown was found as another: {planted.value:.4f} [{planted.low:.4f}, {planted.high:.4f}]")

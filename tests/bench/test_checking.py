@@ -5,6 +5,7 @@ from typer.testing import CliRunner
 from popcorn.bench.checking import check, counted, shippable
 from popcorn.cli.bench import app
 from popcorn.records.store import Store
+from tests.made_records import make_record
 from tests.test_dispatch import row
 
 
@@ -105,3 +106,11 @@ def test_a_check_tells_of_lines_that_it_could_not_read_and_of_a_store_without_an
     (tmp_path / "other").mkdir()
     nothing = CliRunner().invoke(app, ["check", str(tmp_path / "other")])
     assert nothing.exit_code == 1 and "holds none" in nothing.output
+
+
+def test_evaluations_are_exported_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path))
+    Store(tmp_path / "records").extend([make_record("correct", kind="evaluation")])
+    told = CliRunner().invoke(app, ["export", str(tmp_path / "all.csv"), "--evaluations"])
+    assert told.exit_code == 0 and "1 evaluations written" in told.output and len((tmp_path / "all.csv").read_text().splitlines()) == 2
+    assert "0 rows of ops written" in CliRunner().invoke(app, ["export", str(tmp_path / "ops.csv")]).output

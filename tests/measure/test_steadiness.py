@@ -33,7 +33,7 @@ def test_a_quiet_run_is_fit():
         ({"throttles": frozenset({"thermal (hardware)"})}, "thermal"),
         ({"sm_clock_hz": 1.9e9}, "-4.0%"),
         ({"gpu_processes": frozenset({7, 4242})}, "1 other process"),
-        ({"load": 5}, "5 threads want 2 cores"),
+        ({"load": 5}, "5 threads of this machine, others' too, want 2 cores"),
         ({"throttled_s": 5.5}, "quota"),
         ({"steal_s": 4.0}, "5.0% of the processor"),
     ],

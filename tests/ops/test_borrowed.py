@@ -142,7 +142,10 @@ def test_a_package_that_is_not_here_or_breaks_is_a_refusal_and_costs_its_own_imp
     op = find_op("softmax")
     path = LIBRARY / "softmax" / "impl_quack.py"
     for error, words in (
-        (ModuleNotFoundError("No module named 'quack'"), "needs quack-kernels>=0.6,<0.7: pip install 'popcornbench[quack]'"),
+        (
+            ModuleNotFoundError("No module named 'quack'"),
+            "for cuda only, and needs quack-kernels>=0.6,<0.7: pip install 'popcornbench[quack]'",
+        ),
         (RuntimeError("no driver"), "quack-kernels does not import here (no driver)"),
     ):
 

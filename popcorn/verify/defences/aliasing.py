@@ -18,7 +18,9 @@ def find(with_input: object, with_last: object, allowed: Collection[str]) -> Fin
     if (path := first(_without(with_input, allowed))) is not None:
         return Finding("wrong_values", f"{path} shares memory with an input; return a tensor of its own")
     if (path := first(_without(with_last, allowed))) is not None:
-        text = f"{path} shares memory with the previous call's result, which it overwrites; return a fresh tensor"
+        text = (
+            f"{path} shares memory with the previous call's result, which this call changed or handed out once more; return a fresh tensor"
+        )
         return Finding("wrong_values", text)
     return None
 
