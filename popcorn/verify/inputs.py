@@ -126,8 +126,9 @@ def _large(x: torch.Tensor) -> torch.Tensor:
     # its neighbours too are beyond exp, or a softmax that clamps instead of taking a maximum would be right
     for axis, size in enumerate(x.shape):
         beside = [*place]
-        beside[axis] = (place[axis] + 1) % size
-        made[tuple(beside)] = _PEAK[0] - 1
+        beside[axis] = place[axis] + 1 if place[axis] + 1 < size else place[axis] - 1
+        if size > 1 and (any(beside[:-1]) or not any(place[:-1])):  # the first of several rows does not tell
+            made[tuple(beside)] = _PEAK[0] - 1
     # few elements alone: a row of such numbers would leave half precision's range in a product. The largest one's square is as much as those of
     # all others before they were scaled, so that a mean square taken of a sample is wrong
     made[tuple(place)] = min(max(_PEAK[0], math.sqrt(x.numel())), _PEAK[1])

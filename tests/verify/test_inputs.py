@@ -96,6 +96,14 @@ def test_among_large_values_are_two_in_each_direction_whose_exponentials_overflo
     assert torch.isfinite(x.half().square()).all()
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_the_first_of_several_rows_never_tells_of_large_values(seed):
+    torch.manual_seed(seed)
+    with Drawing("large"):
+        made = [torch.randn(4, 8), torch.randn(2, 3, 8), torch.randn(2, 8)]
+    assert all(one.flatten()[:8].abs().max() < 8 and one.abs().max() > 100 for one in made)
+
+
 def test_the_largest_of_millions_times_any_other_large_value_is_within_half_precision():
     """Else attention that keeps its scores in float16 would be wrong now and then, by its seed."""
     x = draw("large", torch.randn, 2048, 2048)
