@@ -81,14 +81,14 @@ def test_autocast_mixed_types_and_empty_tensors_go_to_the_reference():
 
 def test_a_missing_package_is_a_refusal_with_the_command_that_brings_it():
     error = ModuleNotFoundError("No module named 'liger_kernel'", name="liger_kernel")
-    assert missing(PACKAGES["liger"], error) == Rejected("needs liger-kernel>=0.5,<1: pip install 'popcornbench[liger]'")
+    assert missing(PACKAGES["liger"], error) == Rejected("for cuda only, and needs liger-kernel>=0.5,<1: pip install 'popcornbench[liger]'")
     one = rms_norm.implementations["liger"]
     assert isinstance(one, Implementation)
     answer = one.accepts(Call({"R": 1, "D": 8}, "float32", "cpu"))
     assert isinstance(answer, Rejected)
     if one.run is None:
         assert "pip install 'popcornbench[liger]'" in answer.reason
-        with pytest.raises(UnknownOp, match="cannot run here: needs liger-kernel"):
+        with pytest.raises(UnknownOp, match="cannot run here: for cuda only, and needs liger-kernel"):
             rms_norm["liger"]
 
 
