@@ -1,11 +1,10 @@
 """Cold caches on a CPU: a buffer to read, of twice the last-level cache, or as much of that as it takes here. Needs torch.
 
 A virtual machine is told the cache of the whole processor and gets a share of it: of 480 MB on one, about 64. Reading twice what is told took 80 ms before each block there, and reading
-128 MB leaves as little. What is left is asked of a probe, whose lines are looked up in random order: a few times slower once they are gone.
+128 MB leaves little more. What is left is asked of a probe, whose lines are looked up in random order: a few times slower once they are gone.
 """
 
 import mmap
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +12,10 @@ from typing import Any
 SURE_BYTES = 128 << 20
 """Up to so many bytes are read without asking whether fewer would do."""
 _PROBE_BYTES, _LINE_BYTES = 8 << 20, 64
-_PAIRS = 3
-_GONE = 0.7
-"""Lines are gone that take this share of the time, or more, that they take after a longer reading."""
-_THERE = 1.5
-"""Most are still there where looking them up takes no more than so many times what it takes at once."""
+_TRIES = 3
+_GONE, _BACK = 0.5, 0.3
+"""Shares of what looking lines up takes after reading everything: from the one on most are gone, below the other most are there again. Apart, since the one time may be of a busy
+moment and the other of a quiet one."""
 
 # this thread's own time: who takes the core meanwhile says nothing about the cache
 _clock_ns = time.thread_time_ns
@@ -28,6 +26,8 @@ class Evictor:
 
     def __init__(self, most_bytes: int):
         self.most_bytes = most_bytes
+        self._gone_ns = 0
+        """Least time of a probe after everything was read, where it was asked."""
         self._buffer = _filled(self._enough() if most_bytes > SURE_BYTES else most_bytes)
 
     @property
@@ -36,27 +36,24 @@ class Evictor:
         return int(self._buffer.nbytes)
 
     def read(self) -> None:
-        """Nothing that lay in the cache is left in it. Read only, so that no line is dirty."""
+        """Next to nothing that lay in the cache is left in it. Read only, so that no line is dirty."""
         self._buffer.sum()
 
     def look(self) -> None:
         """Is it still enough? Neighbours that had much of the cache may have left it. Else the whole is read from here on."""
-        if self.bytes == self.most_bytes:
-            return
-        probe = _Probe()
-        if all(probe.survives(self.read) for _ in range(2)):  # a disturbed look says so, too
+        if self.bytes < self.most_bytes and _Probe().least_ns(self.read) < _BACK * self._gone_ns:
             self._buffer = _filled(self.most_bytes)
 
     def _enough(self) -> int:
-        """Bytes to read: twice as many as leave nothing of the probe, where four times as many leave no less."""
-        probe, enough = _Probe(), SURE_BYTES // 2
-        while 2 * enough < self.most_bytes:
-            more = _filled(min(4 * enough, self.most_bytes))
-            part = more[: enough // 4]
-            if not probe.survives(part.sum) and probe.share_of(part.sum, more.sum) >= _GONE:
-                return 2 * enough
-            enough *= 2
-        return self.most_bytes
+        """Bytes to read: twice the least after which looking lines up takes at least half of what it takes after reading everything."""
+        probe, everything = _Probe(), _filled(self.most_bytes)
+        self._gone_ns = probe.least_ns(everything.sum)
+        part_bytes = SURE_BYTES // 2
+        while (
+            2 * part_bytes < self.most_bytes and probe.least_ns(everything[: part_bytes // everything.itemsize].sum) < _GONE * self._gone_ns
+        ):
+            part_bytes *= 2
+        return min(2 * part_bytes, self.most_bytes)
 
 
 def _filled(size_bytes: int) -> Any:
@@ -76,17 +73,11 @@ class _Probe:
         self._values = torch.ones(_PROBE_BYTES // 4)
         self._places = torch.randperm(_PROBE_BYTES // _LINE_BYTES, generator=generator) * (_LINE_BYTES // 4)
 
-    def share_of(self, read: Callable[[], object], more: Callable[[], object]) -> float:
-        """Time of looking the lines up after one reading, as a share of that after the other; in pairs, since others slow now the one, now the other."""
-        return statistics.median(self._after(read) / self._after(more) for _ in range(_PAIRS))
-
-    def survives(self, read: Callable[[], object]) -> bool:
-        """Whether most of the lines are still there after a reading."""
-        at_once = min(self._after(lambda: None) for _ in range(_PAIRS))
-        return self._after(read) < _THERE * at_once
+    def least_ns(self, read: Callable[[], object]) -> int:
+        """Nanoseconds of looking all lines up after a reading, the least of some: whoever else is at work only ever makes it longer."""
+        return min(self._after(read) for _ in range(_TRIES))
 
     def _after(self, read: Callable[[], object]) -> int:
-        """Nanoseconds of looking all lines up after a reading."""
         self._values[self._places]
         read()
         began = _clock_ns()
