@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from popcorn.errors import BadRecord, MissingFile
+from popcorn.errors import BadRecord
 
 Tables = Annotated[
     list[Path] | None,
-    typer.Option("--table", help="Parquet files or a folder of records; your own store when left out (`view`: and what ships)."),
+    typer.Option(
+        "--table", help="Folders or files of records, Parquet or JSON lines; your own store when left out (`view`: and what ships)."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON array, and nothing else.")]
 MOST_TOLD = 20
@@ -52,7 +54,7 @@ def view(
 
 
 def diff(
-    before: Annotated[Path, typer.Argument(help="A Parquet file or a folder of records.")],
+    before: Annotated[Path, typer.Argument(help="A folder or file of records, Parquet or JSON lines.")],
     after: Annotated[Path, typer.Argument(help="Another.")],
     as_json: AsJson = False,
 ) -> None:
@@ -72,7 +74,7 @@ def diff(
 
 
 def merge(
-    sources: Annotated[list[Path], typer.Argument(help="Folders of records, or Parquet files.")],
+    sources: Annotated[list[Path], typer.Argument(help="Folders or files of records, Parquet or JSON lines.")],
     to: Annotated[Path | None, typer.Option(help="The folder to add to; the user's own when left out.")] = None,
     scrub: Annotated[bool, typer.Option("--scrub-incomplete", help="Leave out faults of the harness and what was never timed.")] = False,
 ) -> None:
@@ -123,7 +125,7 @@ def _release(to: Path, op: str | None, table: list[Path] | None) -> None:
 
 
 def check(
-    store: Annotated[Path, typer.Argument(help="A folder of records, or a Parquet file.")],
+    store: Annotated[Path, typer.Argument(help="A folder or file of records, Parquet or JSON lines.")],
     release: Annotated[bool, typer.Option("--release", help="Also what a store must satisfy before it ships.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -147,22 +149,19 @@ def check(
 
 
 def _records(path: Path) -> Any:
-    """Every record of a folder or a Parquet file."""
+    """Every record of a folder or a file."""
     from popcorn.records.exporting import read_parquet
-    from popcorn.records.store import Store
+    from popcorn.records.sources import source_of
 
-    if not path.exists():
-        raise MissingFile(f"{path} does not exist; give a Parquet file or a folder of records.")
-    return Store(path) if path.is_dir() else read_parquet(path)
+    source = source_of(path)
+    return read_parquet(source) if isinstance(source, Path) else source
 
 
 def _source(paths: list[Path] | None, user: bool = True) -> Any:
     from popcorn.records.shipped import shipped_tables
-    from popcorn.records.store import Store, default_store
+    from popcorn.records.sources import source_of
+    from popcorn.records.store import default_store
 
     if not paths:
         return default_store() if user else [default_store(), *shipped_tables()]
-    missing = [path for path in paths if not path.exists()]
-    if missing:
-        raise MissingFile(f"{missing[0]} does not exist; give a Parquet file or a folder of records.")
-    return Store(paths[0]) if len(paths) == 1 and paths[0].is_dir() else paths
+    return [source_of(path) for path in paths]

@@ -15,7 +15,8 @@ app = typer.Typer(
 
 To = Annotated[Path | None, typer.Option("--to", help="The folder of the site; the cache folder's site/ when left out.")]
 Stores = Annotated[
-    list[Path] | None, typer.Option("--store", help="A cache folder, a folder of records, or a Parquet file; repeat to compare several.")
+    list[Path] | None,
+    typer.Option("--store", help="A cache folder, a folder or file of records, or a Parquet file; repeat to compare several."),
 ]
 
 
@@ -80,17 +81,22 @@ def _build(to: Path | None, stores: list[Path] | None) -> "Built":
 
 
 def _sources(stores: list[Path] | None) -> "list[Source] | None":
-    from popcorn.errors import MissingFile
+    from popcorn.records.sources import EXPECTED, source_of
     from popcorn.records.store import Store
     from popcorn.site.gather import Source
 
     found: list[Source] = []
     for path in stores or ():
-        if not path.exists():
-            raise MissingFile(f"{path} does not exist; give a cache folder, a folder of records, or a Parquet file.")
         label = path.stem if path.is_file() else path.name
         while label in {one.label for one in found}:
             label += "'"
-        records = path / "records" if (path / "records").is_dir() else path
-        found.append(Source(label, path if path.is_file() else Store(records), path / "runs", path / "searches"))
+        source = Source(label, source_of(path), path / "runs", path / "searches")
+        if (
+            isinstance(source.tables, Store)
+            and not len(source.tables)
+            and not (path / "runs").is_dir()
+            and not (path / "searches").is_dir()
+        ):
+            typer.echo(f"popcorn: {path} holds no record; a store is {EXPECTED}.", err=True)
+        found.append(source)
     return found or None

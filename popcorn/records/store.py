@@ -270,4 +270,4 @@ def _rescue(lines: bytes) -> str:
             file.write(lines + b"\n")
     except OSError as error:
         return f"and no other place was found for the record ({error.strerror}); free some space or set POPCORN_CACHE_DIR."
-    return f"the record was kept in {path}; set POPCORN_CACHE_DIR to a folder that can be written."
+    return f"the record was kept in {path}; set POPCORN_CACHE_DIR to a folder that can be written, then `popcorn bench merge {path}`."

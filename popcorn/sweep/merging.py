@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import MissingFile
-from popcorn.records.exporting import incomplete
-from popcorn.records.migrations import read_record
+from popcorn.records.exporting import incomplete, read_parquet
 from popcorn.records.runs import FILE
+from popcorn.records.sources import EXPECTED, source_of
 from popcorn.records.store import Store
 from popcorn.records.tables import merge_records
 from popcorn.schema.record import Record
@@ -34,7 +34,7 @@ class Merged:
 
 
 def merge_caches(sources: list[Path], to: Path, scrub: bool = False) -> Merged:
-    """Add what `to` lacks. A source is a cache, a sweep's folder, a folder of records, or a JSONL file of records. Raises MissingFile."""
+    """Add what `to` lacks. A source is a cache, a sweep's folder, a folder or a file of records. Raises MissingFile."""
     told, into = Merged(), Store(to / "records")
     known = {record.id: record for record in into}
     verdicts: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -42,7 +42,7 @@ def merge_caches(sources: list[Path], to: Path, scrub: bool = False) -> Merged:
         verdicts[_question(record)].add(record.verdict.outcome)
     for source in sources:
         if not source.exists():
-            raise MissingFile(f"{source} does not exist; give a cache, a sweep's folder, a folder of records or a JSONL file.")
+            raise MissingFile(f"{source} does not exist; give a sweep's folder, {EXPECTED}.")
         fresh = []
         for record in _records(source, told):
             if scrub and incomplete(record) is not None:
@@ -83,11 +83,9 @@ def _question(record: Record) -> tuple[str, ...]:
 
 def _records(source: Path, told: Merged) -> Iterator[Record]:
     if source.is_file():
-        for number, text in enumerate(source.read_bytes().splitlines(), 1):
-            try:
-                yield read_record(json.loads(text))
-            except ValueError as error:
-                told.conflicts.append(f"{source}:{number}: not a record ({str(error).splitlines()[0][:100]})")
+        found = source_of(source)
+        yield from read_parquet(found) if isinstance(found, Path) else found
+        told.conflicts += [] if isinstance(found, Path) else found.warnings
         return
     nested = [path for pattern in ("records", "cache/records", "shards/*/records") for path in sorted(source.glob(pattern))]
     for folder in nested or [source]:
