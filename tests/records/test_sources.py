@@ -73,4 +73,4 @@ def test_a_site_is_made_of_a_file_of_lines_and_says_where_a_folder_holds_none(tm
     made = CliRunner().invoke(app, ["site", "build", "--to", str(tmp_path / "pages"), *stores])
     assert made.exit_code == 0, made.output
     assert f"{tmp_path / 'empty'} holds no record; a store is a cache folder" in made.output
-    assert "original/L1/36" in (tmp_path / "pages" / "evaluations.html").read_text()
+    assert "original/L1/36" in (tmp_path / "pages" / "index.html").read_text()
