@@ -260,7 +260,7 @@ def test_right_gradients_of_inputs_and_weights_are_correct(judge):
     record = judge(linear("y = torch.tanh(self.linear(x)) * self.scale\nreturn y, y.argmax(-1)"), "scaled_linear", gradient="grad")
     assert record.verdict.outcome == "correct", record.verdict.reason
     outputs = {row.output for row in record.verdict.precision}
-    assert {"out['grad']['input[0]']", "out['grad']['linear.weight']", "out['grad']['linear.bias']"} < outputs
+    assert {"out['gradient of']['input[0]']", "out['gradient of']['linear.weight']", "out['gradient of']['linear.bias']"} < outputs
     assert record.case.id.endswith("-grad")
 
 

@@ -3,16 +3,13 @@
 import asyncio
 import json as json_text
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from popcorn.errors import MissingTool
 from popcorn.schema.case import Precision
 from popcorn.suites.problems import find_problem
-
-if TYPE_CHECKING:
-    from popcorn.schema.run import Run
 
 PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
 
@@ -52,7 +49,7 @@ def agent(
     from popcorn.agents.tables import write_tables
     from popcorn.agents.tiers import find_tier
     from popcorn.agents.workbench import Settings
-    from popcorn.cli.agent_view import AgentView
+    from popcorn.cli.agent_view import AgentView, print_runs
     from popcorn.errors import BadAgent
 
     found, row, chosen = find_problem(problem), find_model(model, models), find_tier(tier, tiers)
@@ -72,14 +69,8 @@ def agent(
     finally:
         place.engine.close()
     write_tables(runs_folder(), runs_folder() / "tables")
-    _show(runs, json)
-
-
-def _show(runs: "list[Run]", json: bool) -> None:
     if json:
         print(json_text.dumps([run.model_dump(mode="json") for run in runs]))
     else:
-        from popcorn.cli.agent_view import print_runs
-
-        print_runs(runs)
+        print_runs(runs, told=view.told)
     raise typer.Exit(0 if all(run.outcome == "correct" for run in runs) else 1)

@@ -1,6 +1,7 @@
 """Runs of agents as they go, and when they ended: tables within 100 columns. Text of models is shown as plain text only."""
 
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
@@ -10,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from popcorn.cli.plain import plain
+from popcorn.cli.printing import WIDTH, print_within
 from popcorn.schema.run import Run, Turn
 from popcorn.units import UNKNOWN, show_ratio
 
 if TYPE_CHECKING:
     from popcorn.agents.recorder import Recorder
 
-WIDTH = 100
 _LATEST = 6
 
 
@@ -30,6 +31,8 @@ class AgentView:
         self.recorders: dict[str, Recorder] = {}
         self.doing: dict[str, str] = {}
         self.latest: list[Text] = []
+        self.told: set[tuple[str, int]] = set()
+        """Run and index of each turn that stands on stderr for good."""
         self.began = time.monotonic()
         self._live = Live(get_renderable=self._draw, console=self.console, refresh_per_second=4, transient=True)
 
@@ -42,6 +45,7 @@ class AgentView:
             self.latest = [*self.latest, line][-_LATEST:]
             if not self.quiet and not self.console.is_terminal:
                 self.console.print(line, width=WIDTH, soft_wrap=True)
+                self.told.add((identity, recorder.run.turns[-1].index))
 
     def __enter__(self) -> "AgentView":
         if not self.quiet and self.console.is_terminal:
@@ -88,14 +92,15 @@ def turn_line(turn: Turn) -> str:
     )
 
 
-def print_runs(runs: list[Run], console: Console | None = None) -> None:
-    """Every run with its turns, then the table of repeats with their spread."""
+def print_runs(runs: list[Run], console: Console | None = None, told: Collection[tuple[str, int]] = ()) -> None:
+    """Every run with its turns, those left out that were told as they came, then the table of repeats with their spread."""
     console = console or Console(highlight=False, emoji=False)
     width = min(console.width, WIDTH)
     for run in runs:
         console.print(Text(f"\nrun {run.id} · repeat {run.repeat}", style="bold"))
         for turn in run.turns:
-            console.print(Padding(Text(turn_line(turn)), (0, 0, 0, 2)), width=width)
+            if (run.id, turn.index) not in told:
+                print_within(Padding(Text(turn_line(turn)), (0, 0, 0, 2)), console)
         if run.submitted_by == "harness":
             console.print(Text(f"  ended by {run.ended_by}: the best correct kernel so far was submitted by the harness"), width=width)
         if run.reason:
@@ -108,7 +113,7 @@ def print_runs(runs: list[Run], console: Console | None = None) -> None:
         ]  # fmt: skip
         table.add_row(*(Text(plain(cell, 40)) for cell in cells))
     console.print()
-    console.print(table, width=width)
+    print_within(table, console)
     if any(unfit(run) for run in runs):
         console.print(
             Text("unfit: the controls of that evaluation failed, so its speedup claims nothing; run it again on a quiet machine"),

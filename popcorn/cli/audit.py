@@ -15,8 +15,6 @@ from popcorn.errors import MissingFile
 if TYPE_CHECKING:
     from popcorn.audit.battery import Answer
 
-WIDTH = 110
-
 
 def audit(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
@@ -93,8 +91,9 @@ def show(told: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from popcorn.cli.printing import print_within
+
     console = Console(highlight=False, emoji=False)
-    width = min(console.width, WIDTH)
     console.print(f"{told['cheats_caught']} of {told['cheats_tried']} cheats caught", style="bold")
     console.print(f"{told['honest_accused']} of {told['honest_tried']} honest kernels accused", style="bold")
     if told["cheats_tried"] < told["cheats_there"] or told["honest_tried"] < told["honest_there"]:
@@ -110,4 +109,4 @@ def show(told: dict[str, Any]) -> None:
             table.add_column(heading, overflow="fold")
         for row in missed:
             table.add_row(*(Text(str(cell)[:400]) for cell in (f"{row['kind']}/{row['name']}", row["about"], row["happened"])))
-        console.print(table, width=width)
+        print_within(table, console)

@@ -33,9 +33,8 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     """What is known, as a table, or as the explorer's pages."""
-    from rich.console import Console
-
     from popcorn.bench.view import cases, list_cases, summarise, summary
+    from popcorn.cli.printing import print_within
 
     if user and table:
         raise typer.BadParameter("--user and --table name two sources; give one of them")
@@ -50,7 +49,7 @@ def view(
     if as_json:
         typer.echo(json.dumps(list_cases(source, op, limit) if op else summarise(source), indent=1))
     else:
-        Console(highlight=False).print(cases(source, op, limit) if op else summary(source))
+        print_within(cases(source, op, limit) if op else summary(source))
 
 
 def diff(
@@ -59,15 +58,14 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Rows whose 95 % intervals no longer meet, and rows whose outcome changed. Exit code 1 where something became slower or wrong."""
-    from rich.console import Console
-
     from popcorn.bench.view import difference_table, differences
+    from popcorn.cli.printing import print_within
 
     rows = differences(_source([before]), _source([after]))
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
     elif rows:
-        Console(highlight=False).print(difference_table(rows))
+        print_within(difference_table(rows))
     else:
         typer.echo("no difference that the intervals show")
     raise typer.Exit(int(any((row["ratio"] or 0) > 1 or row["before"] == "correct" != row["after"] for row in rows)))

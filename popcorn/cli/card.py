@@ -9,26 +9,18 @@ from rich.text import Text
 from popcorn.cli import facts_of
 from popcorn.cli.outcomes import heading, next_step
 from popcorn.cli.plain import plain
+from popcorn.cli.printing import print_within
 from popcorn.schema.measurement import Samples, Timing
 from popcorn.schema.record import Record
 from popcorn.schema.verdict import Verdict
 from popcorn.units import UNKNOWN, show_time
-
-WIDTH = 100
-"""Columns at most."""
 
 _DIAGNOSTICS = 5
 
 
 def print_card(record: Record, console: Console | None = None) -> None:
     """Print the card on stdout, or on the console given."""
-    console = console or Console(highlight=False, emoji=False)
-    with console.capture() as made:
-        console.print(card(record), width=min(console.width, WIDTH))
-    text = made.get()
-    if not console.is_terminal:
-        text = "\n".join(line.rstrip() for line in text.split("\n"))
-    console.file.write(text)
+    print_within(card(record), console)
 
 
 def card(record: Record) -> Group:

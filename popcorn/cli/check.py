@@ -26,13 +26,13 @@ def check(
     if json:
         print(json_text.dumps([one.model_dump() for one in remarks], indent=1, ensure_ascii=False))
     else:
-        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
-        console = Console(highlight=False, emoji=False)
+        from popcorn.cli.printing import print_within
+
         table = Table(box=None, pad_edge=False, show_header=False)
         for one in remarks:
             table.add_row(*(Text(cell) for cell in (str(one.line), one.weight, one.rule, one.what, one.why)))
-        console.print(table if remarks else "nothing worth a look")
+        print_within(table if remarks else Text("nothing worth a look"))
     raise typer.Exit(1 if refusals(remarks) else 0)

@@ -19,7 +19,6 @@ from popcorn.worker.request import Request
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDTH = 100
 TRIALS = 5
 
 
@@ -35,6 +34,7 @@ def demo(
     from rich.console import Console
 
     from popcorn.cli.card import short_card
+    from popcorn.cli.printing import WIDTH, print_within
     from popcorn.evaluate import evaluate
     from popcorn.records.store import default_store
     from popcorn.worker.bench import Bench
@@ -51,7 +51,7 @@ def demo(
                 record = evaluate(request_of(sample, device, budget, bench.cuda), bench, store, progress)
             records.append(record)
             console.print(f"{title} {sample.why}", style="bold", markup=False, width=width)
-            console.print(short_card(record), width=width)
+            print_within(short_card(record), console)
     tell(store.warnings)
     if json:
         print(json_text.dumps([record.model_dump(mode="json") for record in records]))
@@ -84,6 +84,7 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
     from rich.text import Text
 
     from popcorn.cli.facts_of import ratio_between
+    from popcorn.cli.printing import WIDTH, print_within
     from popcorn.units import UNKNOWN
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -95,7 +96,7 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
         expected = "yes" if as_expected(sample, record) else "NO"
         table.add_row(*(Text(cell) for cell in (sample.title, sample.problem, record.verdict.outcome, speedup, expected)))
     width = min(console.width, WIDTH)
-    console.print(table, width=width)
+    print_within(table, console)
     path = _shown(SAMPLES[1].path(gpu))
     steps = {
         f"popcorn eval {SAMPLES[1].problem} {path}": "the same with everything measured",

@@ -66,8 +66,9 @@ def show(machine: Machine, facts: list[Fact]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from popcorn.cli.printing import print_within
+
     console = Console()
-    console.width = min(console.width, WIDTH)
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -78,7 +79,7 @@ def show(machine: Machine, facts: list[Fact]) -> None:
             fact.name, f"[{colour}]{_MARKS[fact.state]}[/]", escape(fact.finding) + (f"\n→ {escape(fact.fix)}" if fact.fix else "")
         )
     console.print(f"[bold]{escape(machine.device_id)}[/]\n")
-    console.print(table)
+    print_within(table, console, WIDTH)
 
 
 def _measure(machine: Machine) -> None:

@@ -37,7 +37,7 @@ def figures(
     for one in chosen:
         if not made[one.number]:
             said = f"{one.number}  {one.title}: no data yet; filled by {one.fills}"
-            typer.echo(fill(said, width_here(60, 100), subsequent_indent="   ", break_long_words=False, break_on_hyphens=False))
+            typer.echo(fill(said, width_here(), subsequent_indent="   ", break_long_words=False, break_on_hyphens=False))
             continue
         to.mkdir(parents=True, exist_ok=True)
         path, spec = to / f"{one.number:02d}-{one.name}", one.paper(made[one.number])

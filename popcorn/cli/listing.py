@@ -17,8 +17,8 @@ class _Wrapper(textwrap.TextWrapper):
         return [part for chunk in super()._split(text) for part in re.split(r"(?<=/)(?=.)", chunk)]
 
 
-def width_here(least: int, most: int) -> int:
-    """Columns of the terminal, 80 where there is none, within these bounds."""
+def width_here(least: int = 60, most: int = 100) -> int:
+    """Columns of the terminal, 80 where there is none, within these bounds: narrower, a table has columns of single letters, and better it wraps."""
     return max(least, min(shutil.get_terminal_size().columns, most))
 
 

@@ -64,7 +64,7 @@ def _fold(line: str, indent: int) -> None:
     """The line at this terminal's width; what goes on stands below what began."""
     from popcorn.cli.listing import width_here
 
-    folded = textwrap.fill(line, width_here(60, 100), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    folded = textwrap.fill(line, width_here(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
     typer.echo(folded.replace("\xa0", " "))
 
 

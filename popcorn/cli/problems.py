@@ -2,6 +2,8 @@
 
 import json
 import textwrap
+from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -19,14 +21,9 @@ from popcorn.suites.shelved import list_shelved
 from popcorn.suites.statement import describe_range
 from popcorn.units import show_bytes, show_count
 
-WIDTH = 100
-"""Columns of the table, so that it fits a terminal split in two."""
-
-MANY = 60
-"""A list longer than this says how to narrow it."""
-
-LEAST = 60
-"""Narrower, a table has columns of single letters: better it wraps."""
+LEVELS = {1: "1 operators", 2: "2 fused operators", 3: "3 blocks", 4: "4 models"}
+MOST_DOMAINS = 3
+"""Named of each level; the others are counted."""
 
 app = typer.Typer(
     help="The problems: list them, show one, check that one is fit, import those of others.",
@@ -43,32 +40,54 @@ app.command("export")(export_command)
 @app.command("list")
 def list_command(
     variant: Annotated[str | None, typer.Option(help="popcorn (sizes drawn per trial) or original (fixed sizes)")] = None,
-    level: Annotated[int | None, typer.Option(min=1, max=4, help="1 operators, 2 fused operators, 3 blocks, 4 models")] = None,
+    level: Annotated[int | None, typer.Option(min=1, max=4, help=", ".join(LEVELS.values()))] = None,
     suite: Annotated[str | None, typer.Option(help="an imported suite in place of those that ship")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON array instead of a table")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="a row a problem, where nothing else narrows the list")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON array of all rows instead of a table")] = False,
 ) -> None:
-    """List the problems that ship with Popcorn, or those of an imported suite."""
+    """List the problems that ship with Popcorn, or those of an imported suite; how many there are of each kind where nothing is asked for."""
     problems = list_problems(variant, level) if suite is None else [one for one in list_shelved(suite) if level in (None, one.level)]
     if as_json:
         listed = zip(problems, listed_facts(problems), strict=True)
         typer.echo(json.dumps([_row(one, told) for one, told in listed], indent=1, ensure_ascii=False))
         return
+    if variant is level is suite is None and not everything:
+        lines = [*_counted(problems), "`popcorn problems list --variant popcorn --level 1` lists some, --all every one"]
+    else:
+        lines = [*_listed(problems)]
+    lines.append("`popcorn problems show ID` shows one as an agent sees it")
+    if suite is None:
+        lines.append("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
+        if names():
+            told = "imported: " + ", ".join(names()) + " (--suite NAME)"
+            lines += textwrap.wrap(told, width_here(), break_long_words=False, break_on_hyphens=False)
+    else:
+        lines.append(f"version {get(suite).version}")
+    print("\n".join(lines))  # not echo, which writes UTF-8 to a terminal of ASCII
+
+
+def _counted(problems: list[Problem]) -> Iterator[str]:
+    """A row for each variant and level: how many problems, and of what."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one, told in zip(problems, listed_facts(problems), strict=True):
+        groups.setdefault((str(one.variant), LEVELS[one.level or 0]), []).append(told.domain or "")
+    rows = []
+    for (variant, level), domains in groups.items():
+        most = ", ".join(name for name, _ in Counter(domains).most_common(MOST_DOMAINS))
+        rest = len(set(domains)) - MOST_DOMAINS
+        rows.append((variant, level, str(len(domains)), most + (f" and {rest} more" if rest > 0 else "")))
+    rows.append(("in all", "", str(len(problems)), ""))
+    yield from lay_out(("variant", "level", "problems", "domains"), rows, width_here(), folding=(3,), right=(2,))
+
+
+def _listed(problems: list[Problem]) -> Iterator[str]:
+    """A row a problem."""
     rows = [
         (one.id, one.name.replace("_", " "), told.domain or "", " ".join(f"{name}={describe_range(dim)}" for name, dim in told.dims.items()),
          _backward(told.differentiable))
         for one, told in zip(problems, listed_facts(problems), strict=True)
     ]  # fmt: skip
-    lines = [*lay_out(("id", "name", "domain", "sizes", "backward"), rows, width_here(LEAST, WIDTH), folding=(1, 2, 3))]
-    if len(problems) > MANY:
-        lines.append(f"{len(problems)} problems; --variant and --level narrow it; `popcorn problems show ID`")
-    if suite is None:
-        lines.append("versions: " + ", ".join(f"{one} {suite_version(one)}" for one in sorted({str(one.variant) for one in problems})))
-        if names():
-            told = "imported: " + ", ".join(names()) + " (--suite NAME)"
-            lines += textwrap.wrap(told, width_here(LEAST, WIDTH), break_long_words=False, break_on_hyphens=False)
-    else:
-        lines.append(f"version {get(suite).version}")
-    print("\n".join(lines))  # not echo, which writes UTF-8 to a terminal of ASCII
+    yield from lay_out(("id", "name", "domain", "sizes", "backward"), rows, width_here(), folding=(1, 2, 3))
 
 
 @app.command("show")

@@ -7,8 +7,6 @@ import typer
 
 from popcorn.suites.problems import find_problem, list_problems
 
-WIDTH = 100
-
 
 def check_command(
     problem: Annotated[str | None, typer.Argument(help="id such as popcorn/L1/29, or the path of a .py file")] = None,
@@ -43,7 +41,7 @@ def check_command(
     else:
         rows = [(one.problem.id, "yes" if one.fit else "NO", one.bound, one.time, plain(one.remark(), 2000)) for one in told]
         headings = ("id", "fit", "bound here", "time here", "what is wrong, or worth knowing")
-        for line in lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 4)):
+        for line in lay_out(headings, rows, width_here(), folding=(0, 4)):
             typer.echo(line)
         unfit = sum(not one.fit for one in told)
         if len(told) > 1:

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-WIDTH = 100
 FEW = 20
 """So many files are all shown; of more only those with something to say."""
 
@@ -44,7 +43,7 @@ def import_command(
         state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
         rows.append((plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400)))
     if rows:
-        for line in lay_out(("file", "id", "state", "why, or what was done"), rows, width_here(60, WIDTH), folding=(0, 1, 3)):
+        for line in lay_out(("file", "id", "state", "why, or what was done"), rows, width_here(), folding=(0, 1, 3)):
             typer.echo(line)
     states = [one.state for one in suite.entries]
     told = (
@@ -52,7 +51,7 @@ def import_command(
         f"{states.count('shapes')} are too large for this machine, {states.count('refused')} cannot run."
         + ("" if len(shown) == len(states) else " --every shows a row for each.")
     )
-    typer.echo(textwrap.fill(told, width_here(60, WIDTH)))
+    typer.echo(textwrap.fill(told, width_here()))
     if usable:
         typer.echo(f"next: popcorn problems check --suite {suite.name} (can they judge anything?)")
         typer.echo(f"      popcorn eval {suite.name}/{usable[0].key} FILE")

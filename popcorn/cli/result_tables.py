@@ -30,7 +30,7 @@ def as_text(rows: list[dict[str, Any]]) -> str:
     right = [index for index, name in enumerate(names) if name == "timed" or not isinstance(rows[0][name], str)]
     cells = [[shown(name, row[name]) for name in names] for row in rows]
     folding = [index for index, name in enumerate(names) if name in ("sweep", "problems", "problem", "model", "device")]
-    table = "\n".join(lay_out([heading(name) for name in names], cells, width_here(60, 100), folding, right)) + "\n"
+    table = "\n".join(lay_out([heading(name) for name in names], cells, width_here(), folding, right)) + "\n"
     return (f"tier {tiers.pop()}\n" if "tier" in one else "") + table
 
 

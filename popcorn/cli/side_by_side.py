@@ -8,22 +8,23 @@ from rich.text import Text
 
 from popcorn.cli.facts_of import precision, ratio_between, seconds_between
 from popcorn.cli.plain import plain
+from popcorn.cli.printing import print_within
 from popcorn.schema.measurement import Interval, Samples, Timing
 from popcorn.schema.record import Record
 from popcorn.units import UNKNOWN, show_bytes, show_percent
 
-WIDTH = 100
 
-
-def print_both(old: Record, new: Record) -> None:
-    """A table of key figures: recorded, now, and whether the intervals overlap."""
-    console = Console(highlight=False, emoji=False)
+def print_both(old: Record, new: Record, console: Console | None = None) -> None:
+    """A table of key figures: recorded, now, and whether the intervals overlap; below it, whole, why either did not pass."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("", "recorded", "now", ""):
         table.add_column(heading, overflow="fold")
     for row in compare(old, new):
         table.add_row(*(Text(cell) for cell in row))
-    console.print(table, width=min(console.width, WIDTH))
+    print_within(table, console)
+    for when, one in (("recorded", old), ("now", new)):
+        if one.verdict.reason:
+            print_within(Text(f"\n{when}: {plain(one.verdict.reason, 2000)}"), console)
 
 
 def compare(old: Record, new: Record) -> Iterator[tuple[str, str, str, str]]:
@@ -41,7 +42,6 @@ def compare(old: Record, new: Record) -> Iterator[tuple[str, str, str, str]]:
     yield plainly("record", lambda r: r.id)
     yield plainly("made", lambda r: r.provenance.made[:19].replace("T", " "))
     yield plainly("outcome", lambda r: r.verdict.outcome, compared=True)
-    yield plainly("why", lambda r: r.verdict.reason or UNKNOWN)
     yield plainly("case", lambda r: r.case.id, compared=True)
     yield plainly("device", lambda r: r.machine.id, compared=True)
     yield plainly("precision", lambda r: precision(r.verdict.precision))

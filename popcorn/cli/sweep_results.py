@@ -65,7 +65,7 @@ def results_command(
         print(WRITERS[form.value](rows), end="")
         if by is By.level and form is not Form.csv:
             mark = "% " if form is Form.latex else ""
-            print("\n" + textwrap.fill(MEANING, width_here(60, 100), initial_indent=mark, subsequent_indent=mark))
+            print("\n" + textwrap.fill(MEANING, width_here(), initial_indent=mark, subsequent_indent=mark))
         elif form is Form.text:
             print("\nA dash: no correct kernel, or the machine's controls failed when it was timed, so that its speedup claims nothing.")
     else:

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
     from popcorn.sweep.plan import Plan
 
-WIDTH = 100
 COSTS = "tokens, money: expected of what is missing; basis: a guess from budgets, or measured on jobs that ended"
 
 
 def console(stderr: bool = False) -> "Console":
     """Plain and narrow enough."""
     from rich.console import Console
+
+    from popcorn.cli.printing import WIDTH
 
     made = Console(highlight=False, emoji=False, markup=False, stderr=stderr)
     return (
@@ -70,12 +71,12 @@ def cell_lines(cells: list[dict[str, Any]]) -> list[str]:
         for cell in cells
     ]  # fmt: skip
     headings = ("model", "tier", "jobs", "done", "gave up", "missing", "tokens", "money", "basis")
-    return [*lay_out(headings, rows, width_here(60, WIDTH), folding=(0, 1), right=range(2, 8)), *wrapped(COSTS)]
+    return [*lay_out(headings, rows, width_here(), folding=(0, 1), right=range(2, 8)), *wrapped(COSTS)]
 
 
 def wrapped(sentence: str) -> list[str]:
     """A sentence as lines that fit the terminal."""
-    return wrap(sentence, width_here(60, WIDTH), break_long_words=False, break_on_hyphens=False)
+    return wrap(sentence, width_here(), break_long_words=False, break_on_hyphens=False)
 
 
 def plan_lines(plan: "Plan", gpus: int) -> list[str]:
@@ -226,13 +227,14 @@ def watch(folder: SweepFolder, every_s: float = 2.0) -> None:
 
 def show_status(run: str | None, json: bool, models: bool = False) -> dict[str, Any]:
     """Once; what was shown, as data."""
+    from popcorn.cli.printing import print_within
     from popcorn.sweep.showing import sweep_facts, sweep_table
 
     facts = sweep_facts(find_sweep(run))
     if json:
         print(json_text.dumps(facts))
         return facts
-    console().print(sweep_table(facts))
+    print_within(sweep_table(facts), console())
     if models and facts.get("cells"):
         print("\n".join(["", *cell_lines(facts["cells"])]))
     return facts
@@ -259,7 +261,7 @@ def list_sweeps(json: bool) -> None:
         for one in told
     ]  # fmt: skip
     if rows:
-        print("\n".join(lay_out(("sweep", "state", "done", "spent", "folder"), rows, width_here(60, WIDTH), folding=(0, 4), right=(2, 3))))
+        print("\n".join(lay_out(("sweep", "state", "done", "spent", "folder"), rows, width_here(), folding=(0, 4), right=(2, 3))))
     else:
         typer.echo("no sweep was submitted here yet; `popcorn sweep submit sweeps/smoke.toml --local` starts one", err=True)
 

@@ -1,8 +1,7 @@
 """Device activity of single calls, from the records that CUPTI keeps (through torch.profiler's Kineto). Runs in a process that has torch.
 
-They hold each kernel's name, start and end: what a call is made of. Its time is the timer's to say (timing.py). A call's span runs from the first start to the last end of all device work launched within it, on every
-stream and from every thread, copies and fills included. Nothing is guessed: a call without a record, or work that belongs to no call,
-is an error.
+They hold each kernel's name, start and end: what a call is made of. Its time is the timer's to say (timing.py). A call has all device work that was launched
+within it, on every stream and from every thread, copies and fills included. Nothing is guessed: work that belongs to no call is an error.
 
 What it does not see: work that a call leaves to be launched after its own end, while the space between calls runs.
 """
@@ -24,7 +23,7 @@ Call = Callable[[], object]
 
 
 class NoDeviceRecord(RuntimeError):
-    """A call left no record of device activity: it launched nothing, or the profiler is not usable here."""
+    """There are no records of device activity here: a CPU has none, or the profiler is not usable."""
 
 
 class StrayActivity(RuntimeError):
@@ -49,28 +48,8 @@ class Record:
         return (self.end_ns - self.start_ns) * 1e-9
 
 
-@dataclass(frozen=True)
-class CallActivity:
-    """Device work of one call."""
-
-    records: tuple[Record, ...]
-    """In order of their start."""
-
-    @property
-    def span_s(self) -> float:
-        """Last end minus first start. Raises NoDeviceRecord without a record."""
-        if not self.records:
-            raise NoDeviceRecord("the call left no record of device activity")
-        return (max(record.end_ns for record in self.records) - min(record.start_ns for record in self.records)) * 1e-9
-
-    @property
-    def busy_s(self) -> float:
-        """Sum of the durations; above `span_s` when streams overlap, below it when there are gaps."""
-        return sum(record.time_s for record in self.records)
-
-
-def record_activity(calls: Sequence[Call], device: str) -> list[CallActivity]:
-    """Device activity of each call, in order, from one profiling session; a call may have none.
+def record_activity(calls: Sequence[Call], device: str) -> list[tuple[Record, ...]]:
+    """Device work of each call, in order of its start, from one profiling session; a call may have none.
 
     The session first runs a small known kernel; when even that leaves no record the profiler does not work here, and the error
     `NoDeviceRecord` says so. Raises `StrayActivity` where there was device work outside the calls and the space between them.
@@ -99,7 +78,7 @@ def record_activity(calls: Sequence[Call], device: str) -> list[CallActivity]:
     return assign(results.events(), label, len(calls))
 
 
-def assign(events: Iterable[Any], label: str, calls: int) -> list[CallActivity]:
+def assign(events: Iterable[Any], label: str, calls: int) -> list[tuple[Record, ...]]:
     """Give each device record to the call in whose range it was launched. Pure: `events` need Kineto's methods, nothing more.
 
     A record belongs to the range that holds its launch on the host, found by correlation id. A record whose launch was not recorded
@@ -118,7 +97,7 @@ def assign(events: Iterable[Any], label: str, calls: int) -> list[CallActivity]:
     if not found.get("known"):
         raise NoDeviceRecord("the profiler recorded no device activity at all (another profiler may hold CUPTI)")
     mine = [found.get(f"call.{index}", []) for index in range(calls)]
-    return [CallActivity(tuple(sorted(records, key=lambda record: record.start_ns))) for records in mine]
+    return [tuple(sorted(records, key=lambda record: record.start_ns)) for records in mine]
 
 
 def _read(events: list[Any], label: str) -> tuple[list[Record], dict[str, tuple[int, int]]]:

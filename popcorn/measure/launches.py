@@ -51,15 +51,15 @@ def count_launches(call: Callable[[], object], device: str) -> Launches:
     if device.partition(":")[0] == "cpu":
         return _dispatched(call)
     try:
-        (activity,) = record_activity([call], device)
+        (records,) = record_activity([call], device)
     except (NoDeviceRecord, StrayActivity) as error:
         return Launches(source="cupti", reason=str(error))
-    kernels = [(record.name, record.time_s, is_library(record.name)) for record in activity.records if record.kind == "kernel"]
+    kernels = [(record.name, record.time_s, is_library(record.name)) for record in records if record.kind == "kernel"]
     custom_s = sum(time_s for _, time_s, library in kernels if not library)
     total_s = sum(time_s for _, time_s, _ in kernels)
     return Launches(
         kernels=len(kernels),
-        copies=len(activity.records) - len(kernels),
+        copies=len(records) - len(kernels),
         device_time_s=total_s,
         custom_share=custom_s / total_s if total_s > 0 else None,
         breakdown=_longest(kernels),

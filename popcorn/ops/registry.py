@@ -156,29 +156,34 @@ class Op:
     def implementations(self) -> dict[str, Implementation]:
         """All of them by name, those that cannot be loaded here too; the reference last. Needs torch."""
         if not self._complete:
-            assert self.folder is not None
-            for path in sorted(self.folder.glob("impl_*.py")):
-                one = self._implementations[path.stem.removeprefix("impl_")] = load(self.name, path)
-                if one.run is not None:
-                    check_implementation(self.name, one.name, one.run, self.signature, (), (REFERENCE, COMPILED))
-            for path in sorted(adopted_folder(self.name).glob("impl_*.py")):
-                self._implementations.setdefault(path.stem.removeprefix("impl_"), load(self.name, path, ours=False))
+            for name, (path, ours) in self._files().items():
+                one = load(self.name, path, ours)
+                if ours and one.run is not None:
+                    check_implementation(self.name, name, one.run, self.signature, (), (REFERENCE, COMPILED))
+                self._implementations.setdefault(name, one)
             self._complete = True
         if REFERENCE not in self._implementations:  # it comes last
             self._implementations.setdefault(COMPILED, compiled(self))
             self._implementations[REFERENCE] = self._as_implementation()
         return self._implementations
 
+    def _files(self) -> dict[str, tuple[Path, bool]]:
+        """Name → file, and whether it ships: those that a user adopted come last and take no name of ours."""
+        assert self.folder is not None
+        found: dict[str, tuple[Path, bool]] = {}
+        for folder, ours in ((self.folder, True), (adopted_folder(self.name), False)):
+            for path in sorted(folder.glob("impl_*.py")):
+                found.setdefault(path.stem.removeprefix("impl_"), (path, ours))
+        return found
+
     def _as_implementation(self) -> Implementation:
         return Implementation(REFERENCE, "torch", self.reference, lambda call: ACCEPTED, self.reference_source, self.hash)
 
     def load_only(self, name: str) -> Implementation:
         """One implementation, without the others: packages of other people take seconds to import. Raises KeyError. Needs torch."""
-        if not self._complete:
-            assert self.folder is not None
-            for folder in (self.folder, adopted_folder(self.name)):
-                if (path := folder / f"impl_{name}.py").is_file():
-                    return load(self.name, path, ours=folder == self.folder)
+        if not self._complete and name not in self._implementations:
+            if name in (files := self._files()):
+                return load(self.name, *files[name])
             if name in (COMPILED, REFERENCE):
                 return compiled(self) if name == COMPILED else self._as_implementation()
         return self.implementations[name]

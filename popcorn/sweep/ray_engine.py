@@ -85,12 +85,12 @@ class RayEngine:
     def _evaluate(self, request: Request) -> Record:
         with self._lock:
             self.asked += 1
-        record = Record.model_validate_json(self._ask("evaluate", request.model_dump_json()))
+        record = self._ask("evaluate", request.model_dump_json(), Record.model_validate_json)
         record = record.model_copy(update={"provenance": record.provenance.model_copy(update={"engine": "ray"})})
         merge_records([record], self.store)
         return record
 
-    def _ask(self, what: str, request: str) -> Any:
+    def _ask(self, what: str, request: str, read: Callable[[Any], Any] = lambda answer: answer) -> Any:
         import ray
 
         last: Exception | None = None
@@ -98,7 +98,7 @@ class RayEngine:
             index, job = self._take()
             fault: str | None = None
             try:
-                answer = ray.get(getattr(self.actors[index], what).remote(request))
+                answer = read(ray.get(getattr(self.actors[index], what).remote(request)))
                 fault = _fault_in(answer)
                 return answer
             except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as died:
@@ -134,10 +134,9 @@ class RayEngine:
 
 def _fault_in(answer: Any) -> str | None:
     """Why an evaluation's answer is a fault of ours; None where it is a result."""
-    if not isinstance(answer, str):
+    if not isinstance(answer, Record) or answer.verdict.outcome != "harness_error":
         return None
-    verdict = Record.model_validate_json(answer).verdict
-    return verdict.reason or verdict.outcome if verdict.outcome == "harness_error" else None
+    return answer.verdict.reason or answer.verdict.outcome
 
 
 def start(

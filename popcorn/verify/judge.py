@@ -20,8 +20,10 @@ UNWRITTEN = {struct.unpack(kind, fresh[-size:])[0] for fresh in _POISON for kind
     struct.unpack("<f", b"\0\0" + fresh[-2:])[0] for fresh in _POISON
 }
 """The same as a number of each element type; the last is bfloat16, the upper half of a float32."""
-GRADIENT = "out['grad']"
-"""How the name of a gradient begins (worker/subject.py)."""
+GRADIENTS = "gradient of"
+"""The key under which a call with gradients returns them (worker/subject.py): no forward pass has a result of this name."""
+GRADIENT = f"out[{GRADIENTS!r}]"
+"""How the name of a gradient begins."""
 TYPICAL_NOISE = 0.02
 """Where the reference's own typical error is above it, most elements hold no figure that could be right."""
 FAINT = 0.25
@@ -43,7 +45,8 @@ def bound(errors: OutputErrors, statistic: str, floor: float) -> float:
     """The largest value of one statistic that passes: twice what the reference itself (or rounding of its inputs) loses, or the floor.
 
     Four times for gradients in half precision: a backward pass may start from results that the forward pass kept rounded. FlashAttention's, torch's own among
-    them, are 2.8 (99.9th percentile) and 3.3 times (mean) as far off as those of plain attention where rows resemble each other.
+    them, are 2.8 (99.9th percentile) and 3.3 times (mean) as far off as those of plain attention where rows resemble each other. The floor tells the
+    precision: a problem that declares one as wide has gradients as wide.
     """
     times = 4 if errors.output.startswith(GRADIENT) and floor >= FLOORS["float16"] else 2
     own = [getattr(side, statistic) for side in (errors.reference, errors.sensitivity) if side is not None]

@@ -178,8 +178,7 @@ def _energy(session: Session, launch: Launch, timing: Timing, launches: Launches
     seconds = {CANDIDATE: _WATCHED_BURST_S if _host_hides(session, timing) else _BURST_S, BASELINE: _BURST_S}
     if not session.request.energy:
         if session.bench.cuda:
-            message = {"do": "burst", "seconds": seconds[CANDIDATE], "chunk": _chunk(timing.candidate.time_s)}
-            _burst_of_candidate(session, launch, timing, message, launches)
+            _burst_of_candidate(session, launch, timing, _burst(seconds[CANDIDATE], timing.candidate.time_s), launches)
         return Energy(reason="not asked for")
     meter = find_meter(session.bench.machine)
     if isinstance(meter, NoMeter):
@@ -194,7 +193,7 @@ def _energy(session: Session, launch: Launch, timing: Timing, launches: Launches
         once_s = (timing.candidate if side == CANDIDATE else timing.baseline).time_s
 
         def begin(seconds: float, side: str = side, once_s: float = once_s) -> Future[int]:
-            message = {"do": "burst", "seconds": seconds, "chunk": _chunk(once_s)}
+            message = _burst(seconds, once_s)
             if side == BASELINE:
                 return session.between.run(lambda: int(session.ask(launch.children[side], message)["calls"]))
             return session.between.run(lambda: _burst_of_candidate(session, launch, timing, message, launches))
@@ -221,9 +220,9 @@ def _host_hides(session: Session, timing: Timing) -> bool:
     return session.bench.cuda and (timing.candidate.host_time_s or 0.0) > timing.candidate.time_s
 
 
-def _chunk(once_s: float) -> int:
-    """Calls between two looks at the clock: about 20 ms."""
-    return max(1, int(0.02 / once_s))
+def _burst(seconds: float, once_s: float) -> dict[str, Any]:
+    """What a side is told: calls for so long, with about 20 ms of them between two looks at the clock."""
+    return {"do": "burst", "seconds": seconds, "chunk": max(1, int(0.02 / once_s))}
 
 
 def _burst_of_candidate(session: Session, launch: Launch, timing: Timing, message: dict[str, Any], launches: Launches) -> int:

@@ -107,7 +107,7 @@ def _wait(ranks: list[subprocess.Popen[bytes]], folder: Path, timeout_s: float, 
         answers = [_answer(folder, rank) for rank in range(len(ranks))]
         for rank, answer in enumerate(answers):
             if "failed" in answer:
-                return Launched(f"rank {rank}: {str(answer['failed'])[:600]}", _outcome(answer.get("outcome")))
+                return Launched(f"rank {rank}: {str(answer['failed'])[:900]}", _outcome(answer.get("outcome")))
         if all("ok" in answer for answer in answers):
             return _launched(answers, row_s, row)
         for rank, one in enumerate(ranks):

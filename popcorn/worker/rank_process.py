@@ -12,7 +12,6 @@ import json
 import math
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,9 @@ from typing import Any
 
 import torch
 from torch import distributed as dist
+
+from popcorn.worker.failure import Failed, failure_of
+from popcorn.worker.submission import model_maker
 
 ROW_S = 0.4
 """What a row of calls should take."""
@@ -45,25 +47,13 @@ def main(folder: Path, rank: int) -> None:
         _really_together(job["world"], device)
         answer = {"ok": _truth(job, folder, rank, device) if job["do"] == "truth" else _candidate(job, folder, rank, device)}
     except Exception as error:  # the parent words it
-        answer = {"failed": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}", "details": traceback.format_exc()[-3000:]}
-        answer["outcome"] = _OUTCOMES.get(type(error))
+        failed = failure_of(error, "candidate.py" if job["do"] == "candidate" else "")
+        answer = {"failed": failed.reason, "outcome": failed.outcome}
     part = folder / "out" / f"part-{rank}"
     part.write_text(json.dumps(answer))
     part.rename(folder / "out" / f"answer-{rank}.json")
     if dist.is_initialized() and "ok" in answer:
         dist.destroy_process_group()
-
-
-class _Mutated(Exception):
-    """A candidate wrote to its inputs."""
-
-
-_OUTCOMES = {
-    _Mutated: "mutated_inputs",
-    SyntaxError: "compile_error",
-    torch.OutOfMemoryError: "out_of_memory",
-    MemoryError: "out_of_memory",
-}
 
 
 def _really_together(world: int, device: torch.device) -> None:
@@ -128,9 +118,7 @@ def _candidate(job: dict[str, Any], folder: Path, rank: int, device: torch.devic
     missing = _close_fence(folder, device)
     namespace: dict[str, Any] = {"__name__": "candidate"}
     exec(compile(text, "candidate.py", "exec"), namespace)
-    made, group, told = namespace.get("ModelNew"), dist.group.WORLD, {"row": 0, "call_s": 0.0}
-    if not callable(made) or isinstance(made, torch.nn.Module):
-        raise TypeError("the candidate defines no class ModelNew")
+    made, group, told = model_maker(namespace), dist.group.WORLD, {"row": 0, "call_s": 0.0}
     for trial in range(job["trials"]):
         plan, given = plans[trial], sets[trial]
         inputs = [given[f"input{index}"].to(device) for index in range(plan["count"])]
@@ -151,7 +139,8 @@ def _close_fence(folder: Path, device: torch.device) -> list[str]:
     """The fence of sandbox.py, from here on, for this process and its children."""
     if device.type == "cuda":
         return [NVIDIA]
-    import popcorn.suites.jitter  # noqa: F401 - a text that begins with the reference's asks for it, and may not read where it lies
+    import popcorn.suites.jitter  # a text that begins with the reference's asks for it, and may not read where it lies
+    import popcorn.toolchain.diagnostics  # noqa: F401 - what words a failure asks for it
     from popcorn.worker import sandbox
 
     sandbox.limit_resources(None, MAX_FILE_BYTES, 1 << 14)
@@ -167,7 +156,7 @@ def _tensor(got: Any) -> torch.Tensor:
 
 def _unchanged(inputs: list[torch.Tensor], before: list[torch.Tensor]) -> None:
     if not all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True)):
-        raise _Mutated("the inputs were changed; write to a fresh tensor")
+        raise Failed("mutated_inputs", "the inputs were changed; write to a fresh tensor")
 
 
 def _built(made: Callable[..., Any], arguments: list[Any], seed: int, device: torch.device) -> Any:

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from popcorn.suites.here import cuda_means_here
+from popcorn.verify.judge import GRADIENTS
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
-from popcorn.worker.submission import adapt_submission, prepare_submission
+from popcorn.worker.submission import adapt_submission, model_maker, prepare_submission
 
 TORCH_DTYPES = {
     "float64": torch.float64, "float32": torch.float32, "tf32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16,
@@ -58,7 +59,7 @@ class Subject:
             name: torch.zeros_like(source) if gradient is None else gradient
             for name, source, gradient in zip(names, wanted, gradients, strict=True)
         }
-        return {"out": outputs, "grad": filled}
+        return {"out": outputs, GRADIENTS: filled}
 
 
 def seed_all(seed: int) -> None:
@@ -107,9 +108,7 @@ def import_candidate(file: CandidateFile) -> ModuleType:
     prepare_submission(file.path.read_text(encoding="utf-8", errors="replace"))
     spec.loader.exec_module(module)
     adapt_submission(module)
-    made = getattr(module, "ModelNew", None)
-    if not callable(made) or isinstance(made, torch.nn.Module):  # whatever makes a model when it is called will do, and a model does not
-        raise Failed("compile_error", "the candidate defines no class ModelNew")
+    model_maker(vars(module))
     return module
 
 

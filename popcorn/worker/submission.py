@@ -7,7 +7,7 @@ The text itself is left as it is, so that lines and hashes are the author's.
 import contextlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -43,6 +43,14 @@ def adapt_submission(module: ModuleType) -> None:
         if callable(function):
             module.ModelNew = calling(function)  # type: ignore[attr-defined]
             return
+
+
+def model_maker(namespace: Mapping[str, Any]) -> Callable[..., Any]:
+    """ModelNew of a candidate's names: whatever makes a model when it is called, and no model itself. Raises Failed."""
+    made = namespace.get("ModelNew")
+    if not callable(made) or isinstance(made, torch.nn.Module):
+        raise Failed("compile_error", "the candidate defines no class ModelNew")
+    return made
 
 
 def _of_data(function: Callable[..., Any]) -> type[torch.nn.Module]:

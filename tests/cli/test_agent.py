@@ -1,5 +1,7 @@
 """`popcorn agent`, `popcorn mcp`, `popcorn eval --watch`: what they print, and how they refuse."""
 
+import io
+
 import pytest
 from rich.console import Console
 
@@ -44,23 +46,30 @@ def run(**changes) -> Run:
     return Run(**{**given, **changes})
 
 
+def printed(runs: list[Run], **given) -> str:
+    console = Console(width=100, force_terminal=False, file=io.StringIO())
+    print_runs(runs, console, **given)
+    return console.file.getvalue()
+
+
+def test_turns_that_were_told_as_they_came_are_not_told_again():
+    first, second = run(), run(id="1" * 16)
+    assert printed([first, second]).count("turn 01") == 2 and printed([first, second], told={(first.id, 1)}).count("turn 01") == 1
+
+
 def test_a_transcript_is_readable_and_its_text_harmless():
-    console = Console(width=100, force_terminal=False, record=True)
-    print_runs([run(), run(repeat=2, speedup=4.0), run(repeat=3, outcome="wrong_values", speedup=None)], console)
-    text = console.export_text()
+    text = printed([run(), run(repeat=2, speedup=4.0), run(repeat=3, outcome="wrong_values", speedup=None)])
     assert "\x1b" not in text and "\u202e" not in text and "[bold]x[/bold]" in text
     assert "turn 01 2.0s · 1.0s LLM · 1.0s tools (0.5 s queued) · in=1,925 out=6" in text
     assert "the best correct kernel so far was submitted by the harness" in text
     assert "2 of 3 correct · speedup 2.00× to 4.00×" in text
-    assert max(len(line) for line in text.splitlines()) <= 100
+    assert max(len(line) for line in text.splitlines()) <= 100 and not [line for line in text.splitlines() if line != line.rstrip()]
 
 
 def test_a_run_whose_controls_failed_is_called_unfit():
     data = {"record_id": "feed", "fit": False}
     judged = Turn(index=1, calls=(ToolCall(tool="submit_kernel", data=data),))
-    console = Console(width=100, force_terminal=False, record=True)
-    print_runs([run(record_id="feed", turns=(judged,)), run(repeat=2, record_id="beef", turns=(judged,))], console)
-    text = console.export_text()
+    text = printed([run(record_id="feed", turns=(judged,)), run(repeat=2, record_id="beef", turns=(judged,))])
     assert text.count("2.00× unfit") == 1 and "its speedup claims nothing" in text
 
 

@@ -1,20 +1,37 @@
 """`popcorn problems`: a table that fits, JSON that reads back, an error with a next step."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
 
 from popcorn.cli.problems import app
 from popcorn.errors import UnknownProblem
+from popcorn.suites.problems import list_problems
 from tests.suites.importing import samples
 from tests.suites.importing.samples import write
 
 run = CliRunner().invoke
 
 
-def test_the_list_fits_a_hundred_columns_and_names_every_problem() -> None:
-    shown = run(app, ["list"])
+def test_asked_for_nothing_the_list_counts_what_there_is_and_fits_a_screen() -> None:
+    shown = run(app, ["list"], env={"COLUMNS": "80"})
+    lines = shown.output.splitlines()
+    assert shown.exit_code == 0 and len(lines) < 25 and max(map(len, lines)) <= 80
+    counts = {
+        tuple(words[:2]): int(count)
+        for *words, count in re.findall(r"^(popcorn|original) +(\d) [a-z ]+? +(\d+) ", shown.output, re.MULTILINE)
+    }
+    ids = [one.id for one in list_problems()]
+    assert len(counts) == 8 and all(
+        count == sum(one.startswith(f"{variant}/L{level}/") for one in ids) for (variant, level), count in counts.items()
+    )
+    assert f"in all {len(ids)}" in " ".join(shown.output.split()) and "--variant popcorn --level 1" in shown.output
+
+
+def test_the_whole_list_fits_a_hundred_columns_and_names_every_problem() -> None:
+    shown = run(app, ["list", "--all"])
     assert shown.exit_code == 0 and max(len(line) for line in shown.output.splitlines()) <= 100
     for heading in ("id", "name", "domain", "sizes", "backward", "popcorn/L1/29", "original/L3/44"):
         assert heading in shown.output

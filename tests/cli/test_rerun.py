@@ -1,14 +1,18 @@
 """Rerun: the same question again, and what can stop it."""
 
+import io
+
 import pytest
+from rich.console import Console
 
 from popcorn.cli.rerun import read_raw, request_of
-from popcorn.cli.side_by_side import compare, overlap
+from popcorn.cli.side_by_side import compare, overlap, print_both
 from popcorn.errors import BadProblem, BadRecord, MissingFile, UnknownProblem
 from popcorn.schema.case import Case
 from popcorn.schema.machine import Machine
 from popcorn.schema.measurement import Interval
 from popcorn.schema.record import Subject
+from popcorn.schema.verdict import Verdict
 from popcorn.suites.problems import find_problem
 from tests.made_records import SOURCE, make_record
 
@@ -63,6 +67,14 @@ def test_the_table_sets_both_side_by_side_and_says_what_agrees():
     assert rows["time"] == ("9.60 µs [9.50 µs, 9.70 µs]", "—", "")
     again = {label: remark for label, _, _, remark in compare(old, recorded(made="2025-12-01T00:00:00+00:00"))}
     assert again["time"] == again["eager"] == again["speedup"] == again["over compile"] == "intervals overlap"
+
+
+def test_why_a_record_did_not_pass_is_told_whole_in_lines_without_blanks_at_their_ends():
+    reason = "trial 3: out: largest error 0.5 exceeds 0.1 at one of many places; " * 6 + "the last word"
+    old, console = recorded(), Console(width=80, force_terminal=False, file=io.StringIO())
+    print_both(old, recorded("wrong_values", verdict=Verdict(outcome="wrong_values", reason=reason)), console)
+    text = console.file.getvalue()
+    assert f"now: {reason}" in " ".join(text.split()) and not [line for line in text.splitlines() if line != line.rstrip()]
 
 
 @pytest.mark.parametrize(

@@ -129,5 +129,5 @@ def test_gradients_are_judged_and_timed(judge):
     path = next(path for path in CANDIDATES if path.name == "logsumexp_torch.py")
     record = judge("popcorn/L1/29", path.read_text(), path.name, gradient="grad", energy=False, counters=False)
     assert record.verdict.correct, record.verdict.reason
-    assert {row.output for row in record.verdict.precision} == {"out['out']", "out['grad']['input[0]']"}
+    assert {row.output for row in record.verdict.precision} == {"out['out']", "out['gradient of']['input[0]']"}
     assert record.measurement.memory.saved_bytes is not None

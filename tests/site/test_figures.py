@@ -77,6 +77,26 @@ def test_modes_that_follow_each_other_in_a_bar_differ_in_a_grey_print():
     assert all(abs(a - b) > 0.07 for a, b in pairwise(grey)), grey
 
 
+@pytest.mark.parametrize("number", [1, 2, 6, 10])
+def test_models_and_variants_differ_without_their_colours(number):
+    one = Attempt(
+        "a", "comm" if number == 10 else "default", "popcorn", 3, "popcorn/L3/1", "correct", speedup=2.0, sol=0.3, energy_ratio=0.5
+    )
+    one = dataclasses.replace(one, level=2) if number == 6 else one
+    (figure,) = [figure for figure in every_figure() if figure.number == number]
+
+    def dots(*attempts: Attempt) -> set[tuple[str, str]]:
+        """Outline, about its own middle, and how much it is filled."""
+        svg = to_svg(figure.paper(figure.rows(attempts)))
+        marks = re.findall(r'<path aria-label="[^"]*model: [^>]*>', svg)
+        assert len(marks) == len(attempts)
+        return {(re.search(r' d="([^"]*)"', mark)[1], (re.search(r'fill-opacity="([^"]*)"', mark) or [""] * 2)[1]) for mark in marks}
+
+    assert len(dots(one, dataclasses.replace(one, model="b", sol=0.6, problem="popcorn/L3/2"))) == 2
+    if number < 3:
+        assert len(dots(one, dataclasses.replace(one, variant="original", problem="original/L3/1"))) == 2
+
+
 def test_lines_of_the_tiers_have_a_key_for_variants_and_a_shape_for_models(attempts):
     (four,) = [figure for figure in every_figure() if figure.number == 4]
     svg = to_svg(four.paper(four.rows(attempts)))

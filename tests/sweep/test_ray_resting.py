@@ -27,5 +27,5 @@ def test_where_all_rest_requests_still_go_somewhere(tmp_path):
 
 
 def test_a_fault_of_ours_is_told_from_a_result():
-    assert _fault_in(make_record("wrong_values").model_dump_json()) is None and _fault_in(make_record("correct").model_dump_json()) is None
-    assert _fault_in(make_record("harness_error").model_dump_json()) is not None
+    assert _fault_in(make_record("wrong_values")) is None and _fault_in(make_record("correct")) is None
+    assert _fault_in(make_record("harness_error")) is not None

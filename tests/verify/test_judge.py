@@ -186,6 +186,12 @@ def test_gradients_of_torchs_own_attention_pass_in_half_precision_and_without_th
     assert judge_values(found[1], FLOORS["bfloat16"]).outcome == "wrong_values"
 
 
+def test_a_result_that_a_forward_pass_calls_grad_is_no_gradient():
+    named = errors(reference=same(0.1)).model_copy(update={"output": "out['grad']"})
+    gradient = named.model_copy(update={"output": f"{GRADIENT}['input[0]']"})
+    assert [bound(one, "mean", FLOORS["bfloat16"]) for one in (named, gradient)] == [0.2, 0.4]
+
+
 def test_a_product_over_a_tenth_less_of_its_terms_fails_under_every_distribution():
     for distribution in DISTRIBUTIONS:
         a, b = draw(distribution, 64, 512), draw(distribution, 512, 64, seed=4)

@@ -102,6 +102,18 @@ def test_a_candidate_is_judged_on_every_rank_behind_a_fence(asked, tmp_path: Pat
     assert record.measurement.timing is None and not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.parametrize(
+    ("source", "outcome", "words"),
+    [
+        (MEAN.replace("ModelNew", "Model") + "ModelNew = Model()", "compile_error", "defines no class ModelNew"),
+        (MEAN + "missing_name", "runtime_error", "NameError: name 'missing_name' is not defined (line 8 of the candidate"),
+    ],
+)
+def test_what_a_rank_cannot_load_is_worded_as_in_one_process(asked, source: str, outcome: str, words: str) -> None:
+    record = asked(source)
+    assert record.verdict.outcome == outcome and words in (record.verdict.reason or ""), record.verdict.reason
+
+
 def test_a_rank_that_waits_for_nobody_is_ended(asked) -> None:
     waiting = MEAN.replace("dist.all_reduce(mine, group=group)", "dist.get_rank(group) and dist.recv(mine, 0, group=group)")
     record = asked(waiting, timeout_s=8)

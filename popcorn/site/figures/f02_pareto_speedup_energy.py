@@ -13,7 +13,8 @@ FIGURE = Figure(
     number=2,
     name="pareto_speedup_energy",
     title="Pareto front of speedup and energy",
-    caption="Energy of eager over energy of the kernel, default tier, levels 3 and 4. On shorter calls the counter's step is larger than what is measured.",
+    caption="Energy of eager over energy of the kernel, default tier, levels 3 and 4: on shorter calls the counter's step is larger than what is "
+    "measured. Filled: popcorn; hollow and dashed: original.",
     fills="the sweep l34_default, on a GPU whose energy counter can be read",
     rows=lambda attempts: fronts(agents(attempts, "default", (3, 4)), saved, "energy_saved"),
     plot=lambda rows: front_chart(rows, "energy_saved", "eager energy / kernel energy", log_x=True),

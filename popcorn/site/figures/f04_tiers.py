@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt, standings
-from popcorn.site.figures.figure import TIMES, Figure, Rows, agents, one_line
+from popcorn.site.figures.figure import TIMES, Figure, Rows, agents, model_dots, one_line
 
 TIERS = ("single", "default", "all")
 
@@ -35,14 +35,9 @@ def plot(table: Rows) -> Any:
         alt.Tooltip("speedup_median:Q", format=".3g"),
     ]
     source = alt.Data(values=table)
-    # models differ in shape as well as in colour: a print in grey tells them apart
     key = alt.Legend(symbolType="stroke", symbolStrokeColor="#8a857a", symbolStrokeWidth=2)
     lines = alt.Chart().mark_line().encode(tier, alt.Stroke("model:N", legend=None), alt.StrokeDash("variant:N", legend=key))
-    dots = (
-        alt.Chart()
-        .mark_point(size=60, opacity=1, strokeWidth=0)
-        .encode(tier, alt.Fill("model:N", legend=alt.Legend(symbolStrokeWidth=0)), alt.Shape("model:N"), tooltip=tips)
-    )
+    dots = model_dots(60).encode(tier, tooltip=tips)
     # axes of one extent, so that the panels of both rows stand under each other
     width = min(300, 880 // len({row["level"] for row in table}))
     share = alt.Axis(format="%", tickCount=5, minExtent=56)

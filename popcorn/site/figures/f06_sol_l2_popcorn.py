@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt
-from popcorn.site.figures.figure import Figure, Rows, agents, shares
+from popcorn.site.figures.figure import Figure, Rows, agents, model_dots, shares
 
 
 def rows(attempts: Sequence[Attempt]) -> Rows:
@@ -22,13 +22,10 @@ def plot(table: Rows) -> Any:
     across = shares("sol", "speed of light")
     up = alt.Y("tier:N", title=None, sort=["single", "default", "all"])
     source = alt.Data(values=table)
-    box = alt.Chart(source).mark_boxplot(size=16, opacity=0.35, outliers=False, color="#8a857a").encode(across, up)
-    dots = (
-        alt.Chart(source)
-        .mark_circle(size=32, opacity=0.7)
-        .encode(across, up, alt.Color("model:N"), tooltip=["model:N", "tier:N", "problem:N", alt.Tooltip("sol:Q", format=".1%")])
-    )
-    return alt.layer(box, dots).properties(width=680, height=alt.Step(58))
+    box = alt.Chart().mark_boxplot(size=16, opacity=0.35, outliers=False, color="#8a857a").encode(across, up)
+    tips = ["model:N", "tier:N", "problem:N", alt.Tooltip("sol:Q", format=".1%")]
+    dots = model_dots(40, 0.7).encode(across, up, tooltip=tips)
+    return alt.layer(box, dots, data=source).properties(width=680, height=alt.Step(58))
 
 
 FIGURE = Figure(

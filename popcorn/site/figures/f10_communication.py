@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popcorn.scoring import Attempt
-from popcorn.site.figures.figure import Figure, Rows, one_line, ratios
+from popcorn.site.figures.figure import Figure, Rows, model_dots, one_line, ratios
 
 TIER = "comm"
 """Runs of the communication sweep have this tier, or one that ends in `-comm`."""
@@ -23,10 +23,9 @@ def plot(table: Rows) -> Any:
     import altair as alt
 
     source = alt.Data(values=table)
-    dots = alt.Chart().mark_point(filled=True, size=80).encode(
-        ratios(alt.X, "speedup", "speedup over eager", table),
-        alt.Y("problem:N", title=None), alt.Color("model:N"), tooltip=["model:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), "run:N"],
-    )  # fmt: skip
+    tips = ["model:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), "run:N"]
+    across = ratios(alt.X, "speedup", "speedup over eager", table)
+    dots = model_dots(80).encode(across, alt.Y("problem:N", title=None), tooltip=tips)
     return alt.layer(dots, one_line(alt.X), data=source).properties(width=680, height=alt.Step(30))
 
 

@@ -26,6 +26,7 @@ MODE_COLOURS = {
 """Those that meet in a bar differ in lightness, too: a print in grey tells them apart."""
 
 
+VARIANTS = ["popcorn", "original", "other"]
 TIMES = "format(datum.value, '~g') + '×'"
 """How an axis of ratios says its values: 2×."""
 MODE_WORDS = {"compile_fail": "does not compile", "infrastructure": "lost to the machine"}
@@ -193,27 +194,36 @@ def one_line(channel: Any) -> Any:
     return alt.Chart().mark_rule(strokeDash=[4, 4], color="#8a857a").encode(channel(datum=1))
 
 
+def model_dots(size: int, opacity: float = 1.0) -> Any:
+    """Dots that differ by model in shape as well as in colour: a print in grey tells them apart."""
+    import altair as alt
+
+    key = alt.Legend(symbolStrokeWidth=0)
+    return alt.Chart().mark_point(size=size, opacity=opacity, strokeWidth=0).encode(alt.Fill("model:N", legend=key), alt.Shape("model:N"))
+
+
 def panels(count: int, most: int = 2) -> int:
     """Width of one panel: `most` beside each other fill a page, fewer are wider."""
     return {1: 640}.get(count, 860 // min(count, most))
 
 
 def front_chart(rows: Rows, x: str, x_title: str, log_x: bool = False) -> Any:
-    """Panels by level: all kernels faint, the front drawn and strong."""
+    """Panels by level: all kernels faint, the front drawn and strong; what is not of variant popcorn hollow, and its front dashed."""
     import altair as alt
 
     tips = ["model:N", "tier:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), alt.Tooltip(f"{x}:Q", format=".3g"), "run:N"]
     across = ratios(alt.X, x, x_title, rows) if log_x else shares(x, x_title)
     up = ratios(alt.Y, "speedup", "speedup over eager", rows)
-    points = alt.Chart().mark_point(filled=True, size=64).encode(
-        across, up, alt.Color("model:N", title="model"), alt.Shape("variant:N", title="variant"), tooltip=tips,
-        opacity=alt.condition("datum.front", alt.value(0.95), alt.value(0.35)),
+    filled = alt.FillOpacity("variant:N", scale=alt.Scale(domain=VARIANTS, range=[1, 0, 0.4]), legend=None)
+    points = model_dots(64).mark_point(size=64, strokeWidth=1.5).encode(
+        across, up, alt.Stroke("model:N"), filled, tooltip=tips, opacity=alt.condition("datum.front", alt.value(1), alt.value(0.35)),
     )  # fmt: skip
+    dashes = alt.StrokeDash("variant:N", scale=alt.Scale(domain=VARIANTS, range=[[1, 0], [4, 3], [1, 2]]), legend=None)
     line = (
         alt.Chart()
         .mark_line(interpolate="step-before", strokeWidth=1.5, opacity=0.7, color="#8a857a")
         .transform_filter("datum.front")
-        .encode(across, up, strokeDash=alt.StrokeDash("variant:N", title="variant", legend=None))
+        .encode(across, up, dashes)
     )
     width = panels(len({row["level"] for row in rows}))
     return (
