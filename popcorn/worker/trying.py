@@ -37,6 +37,7 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
                 remarks.append(f"for normal inputs {unfit}")
             if written:
                 remarks.append("its forward changes its inputs, which a candidate must not: it returns tensors of its own")
+        oracle.precision = oracle.own_precision(nominal)
         remarks += _of_repeating(oracle, nominal)
         kinds = sorted({str(t.dtype).removeprefix("torch.") for t in tensors_of(inputs) if t.is_floating_point() and t.element_size() > 1})
         if kinds not in ([], ["float32"]):
