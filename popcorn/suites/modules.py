@@ -64,7 +64,7 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, RuntimeError) and "does not require grad" in text:
         return f"{text}; it is called without gradients: let its forward compute what needs them under torch.enable_grad()"
     if not torch.cuda.is_available() and re.search(r"cuda|nvidia|gpu", text, re.IGNORECASE):
-        return f"it asks for a GPU and this machine has none ({text}); run it where a GPU is"
+        return f"it asks for a GPU and this machine has none ({text}); run it where a GPU is, or let it take the device of its inputs"
     return f"{text}; the reference must run before a kernel can be judged by it"
 
 
