@@ -43,7 +43,9 @@ def import_command(
         state = {"runs": "runs", "shapes": "too large", "refused": "cannot run"}[one.state]
         rows.append((plain(one.where, 60), f"{suite.name}/{one.key}" if one.file else "", state, plain(told, 400)))
     if rows:
-        for line in lay_out(("file", "id", "state", "why, or what was done"), rows, width_here(), folding=(0, 1, 3)):
+        columns = 4 if any(told for *_, told in rows) else 3
+        headings = ("file", "id", "state", "why, or what was done")[:columns]
+        for line in lay_out(headings, [row[:columns] for row in rows], width_here(), folding=(0, 1, 3)[: columns - 1]):
             typer.echo(line)
     states = [one.state for one in suite.entries]
     told = (

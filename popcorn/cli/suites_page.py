@@ -53,9 +53,13 @@ FOREIGN = """## Suites of others
 - A challenge of LeetGPU takes `solve(…)` in Python as it is: `popcorn eval leetgpu/easy/vector_add submission.py`; each call finds zeros where it writes.
   Assertions in its reference are left out: they forbid float64 and the CPU. Of Tensara the problems are read; a `solution(…)` becomes a ModelNew by hand.
 - A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
-- Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench, CUDA-L1 (whose texts are candidates). What
-  has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, Sakana's archive (`module_fn`), rows of
-  KernelBook (`entry_point` names the class).
+- What has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, KernelBench-Hard (`reference.py`), Sakana's archive
+  (`module_fn`), rows of KernelBook (`entry_point` names the class). Of files that list groups of inputs (`get_input_groups`, `get_inputs_dyn_list`)
+  a trial draws one; JSON that lies beside such a file is kept with it.
+- A reference that rounds to half precision inside is held to a truth that does not, and the record says so. Which element type a problem has is
+  `--precision`'s to say; `check` and `import` try a file at that of its own inputs.
+- Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench (both of that name), KernelBench-X,
+  ParallelKernelBench, NPUKernelBench, CUDA-L1 (whose texts are candidates).
 - Anything else becomes a problem as two files, imported with `popcorn problems import cases FOLDER`: `reference.py` with a function `reference(x, scale)` in
   torch, and `cases.toml` with the shapes of its arguments and the sizes of each case:
 

@@ -144,7 +144,7 @@ class Verdict(Frozen):
     truth_dtype: Literal["float64", "float32"] | None = None
     """The element type in which the truth was computed."""
     truth_reason: str | None = None
-    """Why the truth is not float64, when it is not."""
+    """Why the truth is not float64, when it is not; else what was left out of the reference so that it is."""
     violations: tuple[Violation, ...] = ()
     """Why it is `cheated`; also kept beside other outcomes."""
     notes: tuple[str, ...] = ()

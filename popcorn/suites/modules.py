@@ -5,6 +5,7 @@ import inspect
 import linecache
 import re
 import sys
+import traceback
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -53,14 +54,32 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 def reason_of(error: Exception) -> str:
     """What went wrong in a problem's text, and what to do."""
-    text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    text = f"{type(error).__name__}: {' '.join(str(error).split())[:300] or _line_of(error)}"
     if isinstance(error, NameError) and error.name:
         return f"the name `{error.name}` is never defined; define it in the file"
     if isinstance(error, ModuleNotFoundError):
         return f"it imports `{error.name}`, which is not installed; install it or choose another problem"
+    if isinstance(error, RuntimeError) and (insists := _types_named(text)):
+        return f"{text}; it insists on {insists} inside: choose that with --precision, or let it compute in the type of its inputs"
+    if isinstance(error, RuntimeError) and "does not require grad" in text:
+        return f"{text}; it is called without gradients: let its forward compute what needs them under torch.enable_grad()"
     if not torch.cuda.is_available() and re.search(r"cuda|nvidia|gpu", text, re.IGNORECASE):
-        return f"it asks for a GPU and this machine has none ({text}); run it where a GPU is"
+        return f"it asks for a GPU and this machine has none ({text}); run it where a GPU is, or let it take the device of its inputs"
     return f"{text}; the reference must run before a kernel can be judged by it"
+
+
+def _types_named(text: str) -> str:
+    """Element types, other than float32, by which torch says that two do not go together."""
+    if not re.search(r"same dtype|scalar type|dtype .* does not match", text):
+        return ""
+    named = {"float16": r"\b(Half|float16)\b", "bfloat16": r"\bb(float16)\b|\bBFloat16\b", "float64": r"\b(double|Double|float64)\b"}
+    return " or ".join(name for name, words in named.items() if re.search(words, text))
+
+
+def _line_of(error: Exception) -> str:
+    """The line of code that failed, for an error without a word: an assertion, as a rule."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    return f"`{(last[0].line or '')[:200]}`" if last else "without a word"
 
 
 def _line(error: BaseException, path: str) -> str:

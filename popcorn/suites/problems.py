@@ -9,8 +9,9 @@ from typing import Literal
 
 from popcorn.errors import BadProblem, MissingFile, UnknownProblem
 from popcorn.schema.case import Frozen
-from popcorn.suites.facts import Facts, read_facts
-from popcorn.suites.importing.found import read_python
+from popcorn.suites.facts import Facts, parse, read_facts
+from popcorn.suites.groups import connected
+from popcorn.suites.importing.found import ANOTHER_FILE, imported_from_beside, read_python
 from popcorn.suites.jitter import Size
 from popcorn.suites.statement import write_statement
 
@@ -161,7 +162,10 @@ def _read_path(text: str) -> Problem:
     for one in _shipped():
         if Path(one.path).resolve() == path:
             return one
-    source = _read_source(path, text)
+    source = connected(_read_source(path, text), path)
+    beside = imported_from_beside(parse(source, text), path)
+    if beside is not None:
+        raise BadProblem(f"{text} imports {beside}, {ANOTHER_FILE}")
     dialect = read_facts(source, text).dialect
     return Problem(
         id=text,

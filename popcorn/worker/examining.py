@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from popcorn.verify.health import Check, flat_axes, nonfinite, passes, trivial_answers
+from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import tensors_of
+from popcorn.worker.making import faults_are_the_references
 from popcorn.worker.pacing import LIMIT, Pace, pace_of
 from popcorn.worker.reading import product_flops, weight_bytes
-from popcorn.worker.trees import another_answer, steps
+from popcorn.worker.trees import another_answer, steps, unjudgeable
 
 if TYPE_CHECKING:
     from popcorn.worker.oracle import Oracle
@@ -72,12 +74,14 @@ class _Known:
 
     def __init__(self, oracle: "Oracle", question: "Question", floor: float):
         self.oracle, self.question, self.floor = oracle, question, floor
-        self.inputs, self.init_args, self.model = oracle._make(question)
-        self.flags = [False for _ in tensors_of(self.inputs)]
-        self.reference = self.answer(self.model, self.inputs)
-        self.unfit = "the reference gives NaN or infinity" if nonfinite(self.reference) else None
-        if not any(isinstance(leaf, torch.Tensor) for _, leaf in self.reference):
-            self.unfit = "the reference returns no tensor; let forward return its result"
+        with faults_are_the_references():
+            self.inputs, self.init_args, self.model = oracle._make(question)
+            self.flags = [False for _ in tensors_of(self.inputs)]
+            self.reference = self.answer(self.model, self.inputs)
+        try:
+            self.unfit = unjudgeable(self.reference)
+        except Failed as failed:
+            self.unfit = failed.reason
         if not self.unfit:
             self.unfit = oracle.truths.settle(question, self.inputs, self.init_args, [], self.flags, self.reference, False)
         assert oracle.truths.current is not None or self.unfit

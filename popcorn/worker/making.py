@@ -1,10 +1,13 @@
 """From a question to inputs, a model and its answer: the reference, run as its problem says. Needs torch; in the oracle."""
 
-from collections.abc import Collection
+import contextlib
+import traceback
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import torch
 
+from popcorn.errors import PopcornError
 from popcorn.suites.loading import Loaded
 from popcorn.suites.modules import reason_of
 from popcorn.verify.inputs import Drawing, cast, lay_out
@@ -44,6 +47,13 @@ class Maker:
         refuse_odd(inputs)
         inputs = to_device(inputs, self.device)
         return lay_out(cast(inputs, TORCH_DTYPES[self.precision]), question.layout)
+
+    def own_precision(self, dims: dict[str, int]) -> str:
+        """The element type of the floating inputs that the problem's text makes, where all have one; else what was asked for."""
+        with self.device:
+            made = tensors_of(self.loaded.inputs(dims))
+        kinds = {str(t.dtype).removeprefix("torch.") for t in made if t.is_floating_point() and t.element_size() > 1}
+        return kinds.pop() if len(kinds) == 1 and kinds <= TORCH_DTYPES.keys() else self.precision
 
     def _make(self, question: Question) -> tuple[list[Any], Any, Any]:
         inputs, init_args = self._inputs(question), self._init_args(question)
@@ -140,6 +150,17 @@ class Maker:
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+
+@contextlib.contextmanager
+def faults_are_the_references() -> Iterator[None]:
+    """Whatever the problem's own code raises within is told as a fault of the problem. Lack of memory passes through."""
+    try:
+        yield
+    except (Failed, PopcornError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        raise Failed("invalid_reference", f"the reference fails: {reason_of(error)}", traceback.format_exc()) from error
 
 
 def model_arguments(loaded: Loaded, dims: dict[str, int], init_seed: int) -> Any:

@@ -6,22 +6,19 @@ No candidate code ever runs here; what a candidate returned arrives as bytes in 
 import gc
 import os
 import time
-import traceback
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from popcorn.errors import PopcornError
 from popcorn.measure.timing import CudaTimer, event_bubble_s
-from popcorn.suites.modules import reason_of
 from popcorn.verify.compare import compare, glance, limit_errors
 from popcorn.verify.health import known_without_looking
 from popcorn.verify.judge import EARLIER, GRADIENT
 from popcorn.worker.failure import Failed
 from popcorn.worker.holding import Leaves, unpacked
 from popcorn.worker.mailbox import Buffer, create, free, pack, size_of, tensors_of
-from popcorn.worker.making import Maker
+from popcorn.worker.making import Maker, faults_are_the_references
 from popcorn.worker.stacking import stacked
 from popcorn.worker.subject import TORCH_DTYPES, set_precision
 from popcorn.worker.trees import (
@@ -90,6 +87,8 @@ class Oracle(Maker):
         from popcorn.verify.judge import FLOORS
         from popcorn.worker.examining import examine_and_time
 
+        if self.loaded.problem.origin != "suite":
+            self.precision = self.own_precision(self.loaded.draw_dims(0, False))
         floor = (self.loaded.tolerance or {}).get(self.precision) or FLOORS[self.precision]
         checks, figures = examine_and_time(self, floor)
         return {"checks": [vars(check) for check in checks], **figures}
@@ -170,14 +169,10 @@ class Oracle(Maker):
         from popcorn.worker.examining import unsteady
 
         started = time.perf_counter()
-        try:
+        with faults_are_the_references():
             inputs, init_args, model = self._make(question)
             cotangents, differentiable = self._cotangents(model, inputs, question)
             reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)
-        except (Failed, PopcornError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:
-            raise Failed("invalid_reference", f"the reference fails: {reason_of(error)}", traceback.format_exc()) from error
         views, self.truths.dtypes = self.views, {path: leaf.dtype for path, leaf in reference if isinstance(leaf, torch.Tensor)}
         reference_s = time.perf_counter() - started
         tried = Tried(question, inputs, init_args, model, cotangents, differentiable, reference, views, reference_s, unjudgeable(reference))

@@ -37,6 +37,7 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
                 remarks.append(f"for normal inputs {unfit}")
             if written:
                 remarks.append("its forward changes its inputs, which a candidate must not: it returns tensors of its own")
+        oracle.precision = oracle.own_precision(nominal)
         remarks += _of_repeating(oracle, nominal)
         kinds = sorted({str(t.dtype).removeprefix("torch.") for t in tensors_of(inputs) if t.is_floating_point() and t.element_size() > 1})
         if kinds not in ([], ["float32"]):
@@ -47,7 +48,8 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     try:
-        with FakeTensorMode():
+        # a forward that is compiled is not compiled for these: inductor's process ends by a signal where tensors hold nothing
+        with FakeTensorMode(), torch.compiler.set_stance("force_eager"):
             model = loaded.model(nominal)
             inputs = loaded.make_inputs(nominal)
             needed = _bytes([inputs, list(model.parameters()), list(model.buffers())])

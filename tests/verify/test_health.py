@@ -41,10 +41,15 @@ BROKEN = {
 
 
 NAMED = {
-    "returns no tensor": HEAD.replace("return {formula}", "x.add_(y * self.weight)"),
+    "returns NoneType, which holds no tensor": HEAD.replace("return {formula}", "x.add_(y * self.weight)"),
     "a second call of the same model": HEAD.replace("return {formula}", "self.last = getattr(self, 'last', 0) + x * y * self.weight\n        return self.last"),
     "weight is the same under every seed": HEAD.replace("torch.randn(n)", "torch.ones(n)").replace("{formula}", "x * y * self.weight"),
     "the inputs are the same under every seed": HEAD.replace("torch.randn(32, 64)", "torch.linspace(0.1, 1, 64).repeat(32, 1)").replace("{formula}", "x * y * self.weight"),
+    "returns a UserList; let it return tensors": "from collections import UserList\n" + HEAD.replace("return {formula}", "return UserList([x * y * self.weight])"),
+    "returns a sparse tensor": HEAD.replace("{formula}", "(x * y * self.weight).to_sparse()"),
+    "the reference fails: AssertionError: `assert x.dtype == torch.float16`": HEAD.replace("return {formula}", "assert x.dtype == torch.float16"),
+    "insists on bfloat16 inside: choose that with --precision": HEAD.replace("{formula}", "x.to(torch.bfloat16) @ (y * self.weight).T"),
+    "under torch.enable_grad()": HEAD.replace("{formula}", "torch.autograd.grad((x * y * self.weight).sum(), self.weight)[0]"),
 }  # fmt: skip
 """What a person must read of a defect."""
 

@@ -192,3 +192,17 @@ def test_the_class_that_a_row_names_as_its_entry_point_becomes_model(tmp_path: P
     with open_folder(str(tmp_path / "book.jsonl")) as folder:
         (one,) = read_folder(folder)[1]
     assert (one.key, one.name, one.refused) == ("1", "sum", None) and one.source == code + "\n\nModel = Sum\n"
+
+
+def test_a_file_is_tried_in_its_own_element_type_and_a_compiled_forward_as_it_is_written(bench: Bench, tmp_path: Path) -> None:
+    """The first insists on half precision inside; inductor's process of the second ended by a signal where tensors hold nothing."""
+    half = samples.SOFTMAX.replace("torch.softmax(x, dim=1)", "x.to(torch.bfloat16) @ torch.ones(300, 4, dtype=torch.bfloat16)")
+    files = {
+        "level1/1_half.py": half.replace("batch_size, dim)", "batch_size, dim, dtype=torch.bfloat16)"),
+        "level1/2_compiled.py": samples.SOFTMAX.replace("    def forward", "    @torch.compile\n    def forward"),
+        "level1/3_single.py": half.replace("4, dtype=torch.bfloat16", "4"),
+    }
+    suite = bring(bench, write(tmp_path, files), "own")
+    assert states(suite) == {"L1/1": "runs", "L1/2": "runs", "L1/3": "refused"}
+    told = {one.key: " ".join([one.reason or "", *one.remarks]) for one in suite.entries}
+    assert "choose bfloat16 to judge at that type" in told["L1/1"] and "insists on bfloat16 inside" in told["L1/3"]

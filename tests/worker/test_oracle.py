@@ -11,6 +11,7 @@ from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import Buffer, pack
 from popcorn.worker.oracle import Oracle
 from popcorn.worker.truth import Question
+from popcorn.worker.truths import WIDENED
 
 TEXT = (
     "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x.t(), (x * 3).to(torch.float8_e4m3fn)\n\n\n"
@@ -24,13 +25,13 @@ def oracle(tmp_path: Path) -> Oracle:
     return opened(tmp_path, TEXT)
 
 
-def opened(tmp_path: Path, text: str) -> Oracle:
+def opened(tmp_path: Path, text: str, precision: str = "float32") -> Oracle:
     path = tmp_path / "problem.py"
     path.write_text(text)
     for place in ("in", "out"):
         (tmp_path / place).mkdir()
     made = Oracle("cpu", tmp_path)
-    made.do_open({"problem": find_problem(str(path)).model_dump(), "size": "cpu", "precision": "float32", "gradient": False})
+    made.do_open({"problem": find_problem(str(path)).model_dump(), "size": "cpu", "precision": precision, "gradient": False})
     return made
 
 
@@ -133,3 +134,21 @@ def test_rare_types_are_handed_over_and_judged(tmp_path: Path, dtype: str) -> No
         oracle.outbox.reset()
         tree = pack(answer, oracle.outbox)
         assert min(1, oracle.do_judge({"trees": [tree, tree], "floor": 2e-5})["outputs"][0]["unequal"]) == unequal
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x.to(torch.bfloat16) @ (x * 0.3).T.bfloat16()",  # runs in float64, and rounds there too
+        "return x.to(dtype=torch.bfloat16) @ (x * torch.full((), 0.3, dtype=torch.float64)).T",  # does not run in float64
+    ],
+)
+def test_what_a_reference_rounds_inside_is_not_rounded_in_the_truth(tmp_path: Path, body: str) -> None:
+    """A kernel that rounds once, at the end, is nearer to it than the reference, and was held to the reference's own roundings."""
+    oracle = opened(tmp_path, TEXT.replace("return x.t(), (x * 3).to(torch.float8_e4m3fn)", body), "bfloat16")
+    told = oracle.do_trial({"question": QUESTION, "truth": True})
+    assert told["truth_dtype"] == "float64" and told["truth_reason"] == WIDENED
+    assert oracle.truths.current is not None
+    x = oracle._make(Question(**QUESTION))[0][0].double()
+    assert torch.allclose(dict(oracle.truths.current.truth)["out"], x @ (x * 0.3).T, rtol=1e-12)
+    assert oracle.truths.current.condition is not None  # how far rounding moves it can be found out, too

@@ -56,6 +56,8 @@ def read_folder(folder: Path, wanted: str = "auto") -> tuple[str, list[Found]]:
     if name not in FORMATS:
         raise BadProblem(f"there is no format {wanted!r}; expected auto, {', '.join([*FORMATS, *ALIASES])}")
     found = FORMATS[name].read(folder)
+    if wanted == "auto" and all(one.refused for one in found) and (reason := why_not(folder)):
+        raise BadProblem(f"{folder} {reason}")
     if not found and (broken := _unreadable(folder)) is not None:
         raise BadProblem(broken)
     if not found:

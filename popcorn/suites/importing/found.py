@@ -1,8 +1,10 @@
 """Found: one problem that a reader saw in a folder, or the reason why it is none. And reading text that may be huge or hostile."""
 
+import ast
 import io
 import json
 import re
+import sys
 import tokenize
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ MAX_FILES = 5_000
 MAX_DEPTH = 8
 """Folders below the one given."""
 
+ANOTHER_FILE = "another file of its folder, and problems are one file each: put what it takes from there into it"
 _SKIPPED = {".git", ".venv", "node_modules", "__pycache__", ".ipynb_checkpoints"}
 
 
@@ -134,6 +137,24 @@ def read_json_lines(path: Path, limit: int) -> tuple[list[Any], int]:
 
 def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is no JSON number")
+
+
+def imported_from_beside(tree: ast.Module, path: Path) -> str | None:
+    """The first import of a file that lies beside, as it is written; None where there is none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+            if node.level:
+                return f"`{'.' * node.level}{node.module or ''}`"
+        else:
+            modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+        for module in modules:
+            first = module.split(".")[0]
+            if not first or first == "popcorn" or first in sys.stdlib_module_names:
+                continue
+            if (path.parent / f"{first}.py").is_file() or (path.parent / first / "__init__.py").is_file():
+                return f"`{module}`"
+    return None
 
 
 def holds_problem(text: str) -> bool:

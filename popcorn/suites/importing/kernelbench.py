@@ -1,16 +1,20 @@
 """Checkouts of KernelBench and PopcornBench: `KernelBench/level1/23_Softmax.py`, `level2/popcorn/47_….py`. Files are kept byte for byte."""
 
-import ast
 import re
 from pathlib import Path
 from typing import Any
 
 from popcorn.errors import PopcornError
 from popcorn.suites.facts import INJECTED, parse, undefined_names
-from popcorn.suites.importing.found import Found, files_below, holds_problem, read_python, snake
+from popcorn.suites.groups import connected, lists_inputs
+from popcorn.suites.importing.found import ANOTHER_FILE, Found, files_below, holds_problem, imported_from_beside, read_python, snake
 
 _LEVEL = re.compile(r"level[_ -]?(\d{1,2})", re.IGNORECASE)
 _ANYBODYS = ("reference", "ref", "problem", "model", "module", "task", "input", "original", "pytorch", "torch", "main")
+_ANSWERS = ("solution", "submission", "sota", "baseline", "check", "benchmark", "shapes")
+"""What lies beside a `reference.py` and is no problem."""
+_INNER = ("environment", "validation", "src", "tests")
+"""Folders of a problem's own parts."""
 _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
 
 
@@ -27,6 +31,7 @@ def read(folder: Path) -> list[Found]:
     paths = files_below(root, ".py")
     in_levels = [path for path in paths if _level(path.relative_to(root)) is not None]
     wanted = in_levels or [path for path in paths if _has_model(path)]
+    wanted = [path for path in wanted if not (path.stem in _ANSWERS and path.with_name("reference.py") in wanted)]
     variants = {_variant(path.relative_to(root)) for path in wanted}
     found: list[Found] = []
     taken: set[str] = set()
@@ -42,7 +47,8 @@ def read(folder: Path) -> list[Found]:
 def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) -> Found:
     level = _level(relative)
     # one folder a problem, all of them called alike: the folder's name tells them apart
-    stem = relative.parent.name if path.stem.lower() in _ANYBODYS and relative.parent.name else path.stem
+    folders = [one for one in relative.parts[:-1] if one.lower() not in _INNER]
+    stem = folders[-1] if path.stem.lower() in _ANYBODYS and folders else path.stem
     numbered = _NUMBERED.fullmatch(stem)
     number, name = (int(numbered[1]), snake(numbered[2])) if numbered else (None, snake(stem))
     pieces = [_variant(relative) or ""] if several_variants else []
@@ -51,8 +57,8 @@ def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) 
     key = short if short not in taken else f"{short}_{name}"
     about: dict[str, Any] = {"key": key, "name": name, "where": str(relative), "level": level, "number": number}
     try:
-        source = read_python(path)
-        beside = _beside(parse(source, path.name), path)
+        source = connected(read_python(path), path)
+        beside = imported_from_beside(parse(source, path.name), path)
         missing = undefined_names(source, path.name, given=frozenset({INJECTED}))
     except PopcornError as error:
         return Found(**about, refused=str(error))
@@ -61,28 +67,14 @@ def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) 
     if beside:
         return Found(
             **about,
-            refused=f"imports {beside}, another file of this folder, and problems are one file each: put what it takes from there into it",
+            refused=f"imports {beside}, {ANOTHER_FILE}",
         )
     if missing:
         names = ", ".join(f"`{name}` (line {line})" for name, line in missing[:3])
         return Found(**about, refused=f"uses {names}, which it never defines")
-    return Found(**about, source=source)
-
-
-def _beside(tree: ast.Module, path: Path) -> str | None:
-    """The first import of a file that lies beside, as it is written; None where there is none."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            modules = [node.module or ""]
-            if node.level:
-                return f"`{'.' * node.level}{node.module or ''}`"
-        else:
-            modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
-        for module in modules:
-            first = module.split(".")[0]
-            if first and ((path.parent / f"{first}.py").is_file() or (path.parent / first / "__init__.py").is_file()):
-                return f"`{module}`"
-    return None
+    further = path.stem == "reference" and path.with_name("shapes.py").is_file()
+    remarks = ("its shapes.py lists further shapes, which are not read: it runs at those of reference.py",) if further else ()
+    return Found(**about, source=source, remarks=remarks)
 
 
 def _level(relative: Path) -> int | None:
@@ -104,4 +96,4 @@ def _has_model(path: Path) -> bool:
         text = read_python(path)
     except PopcornError:
         return False
-    return holds_problem(text)
+    return holds_problem(text) or lists_inputs(text) is not None

@@ -1,5 +1,6 @@
 """Rows that hold problems as text (JSON, JSONL, CSV, Parquet), as data sets of KernelBench are handed around → a folder that the reader of folders knows."""
 
+import ast
 import csv
 import json
 import re
@@ -27,7 +28,7 @@ def unpack(path: Path, into: Path) -> Path:
     """
     folder = into / path.stem
     column = None
-    for number, row in enumerate(_rows(path), 1):
+    for number, row in enumerate(map(_opened, _rows(path)), 1):
         if number > MAX_FILES:
             raise BadProblem(f"{path} has more than {MAX_FILES:,} rows; give a part of it")
         column = column or next((name for name, value in row.items() if _problem(row, value) is not None), None)
@@ -84,6 +85,11 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
             raise BadProblem(f"{path} cannot be read as PARQUET ({str(error)[:200]})") from None
 
 
+def _opened(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with what lies in cells that are tables themselves, as rows for reinforcement learning have it (`extra_info`, `reward_model`)."""
+    return {name: value for cell in row.values() if isinstance(cell, dict) for name, value in cell.items()} | row
+
+
 def _problem(row: dict[str, Any], value: object) -> str | None:
     """The problem in a cell; its class may have the name that the column `entry_point` tells (KernelBook), and becomes Model. None for any other."""
     if not isinstance(value, str):
@@ -96,12 +102,25 @@ def _problem(row: dict[str, Any], value: object) -> str | None:
         and re.search(rf"^class {entry}\b", value, re.MULTILINE)
     ):
         value = f"{value.rstrip()}\n\n\nModel = {entry}\n"
-    return value if holds_problem(value) else None
+    return _code(value) if holds_problem(value) else None
+
+
+def _code(text: str) -> str:
+    """A text that is code as it is; of one that holds some between fences, a question to a model, the last that is a problem: examples come first."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        fenced = [block for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if holds_problem(block)]
+        return fenced[-1] if fenced else text
+    return text
 
 
 def _place(row: dict[str, Any], number: int) -> str:
-    level, own, name, entry = ("" if row.get(key) is None else str(row[key]) for key in ("level", "problem_id", "name", "entry_point"))
-    level = level.removeprefix("level_").removeprefix("level")
+    level, group, own, name, entry = (
+        "" if row.get(key) is None else str(row[key]) for key in ("level", "group", "problem_id", "name", "entry_point")
+    )
+    level = (level or group).removeprefix("level_").removeprefix("level")
+    own = own or name.partition("_")[0]
     stem = re.sub(r"^\d+_+", "", name or entry).removesuffix(".py")
     file = f"{own if re.fullmatch(r'[0-9]{1,5}', own) else number}_{snake(stem)[:60] if stem else 'row'}.py"
     return f"level{level}/{file}" if re.fullmatch(r"[0-9]{1,2}", level) else file

@@ -70,7 +70,20 @@ _SIGNS: dict[str, list[Sign]] = {
         ),
         (
             lambda path, head: re.search(r"^#{60,}$", head, re.MULTILINE) is not None and "def test_" in head,
-            f"looks like TritonBench: functions with tests on a few fixed numbers and no sizes to time them at; {_CASES}",
+            f"looks like TritonBench or KernelBench-X: functions with tests on a few fixed numbers and no sizes to time them at; {_CASES}",
+        ),
+        (
+            lambda path, head: path.name == "prepare_inputs.py" and "def get_inputs(param" in head,
+            "looks like NPUKernelBench: a Model in module.py, whose inputs prepare_inputs.py makes from rows of a table; write both into one file, "
+            "with a get_input_groups() that gives the inputs of each row",
+        ),
+        (
+            lambda path, head: "torch.distributed" in head and re.search(r"^def solution\(", head, re.MULTILINE) is not None,
+            "looks like ParallelKernelBench: functions for several processes; write one as a problem with RANKS (docs/adding.md)",
+        ),
+        (
+            lambda path, head: "BenchmarkOperator" in head and re.search(r"^class Operator\(", head, re.MULTILINE) is not None,
+            f"looks like PyTorch's tritonbench: operators that make their inputs within its own harness; {_CASES}",
         ),
         (
             lambda path, head: "BackendBench" in path.parts,

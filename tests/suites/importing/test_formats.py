@@ -84,6 +84,17 @@ def test_a_folder_of_nothing_and_an_unknown_format_name_what_is_known(tmp_path: 
         ("data/cuda.jsonl", '{"task_id": "CUDA/0", "prompt": "Write"}\n', "ComputeEval.*without a reference"),
         ("h100.json", '[{"level_id": 1, "custom_code": "class ModelNew"}]', r"CUDA-L1.*popcorn eval original/L1/2 FILE"),
         ("h100/1/2/custom_code.py", "class ModelNew:\n    pass\n", "CUDA-L1"),
+        (
+            "tasks/level1/Add/validation/prepare_inputs.py",
+            "def get_inputs(param, device=None):\n    return ()\n",
+            "NPUKernelBench.*get_input_groups",
+        ),
+        ("reference/1_allreduce.py", "import torch.distributed as dist\n\ndef solution(x):\n    return x\n", "ParallelKernelBench.*RANKS"),
+        (
+            "operators/add/operator.py",
+            "from tritonbench.utils.triton_op import BenchmarkOperator\n\nclass Operator(BenchmarkOperator):\n    pass\n",
+            "PyTorch's tritonbench.*cases.toml",
+        ),
         ("torchbench.txt", "Operator: aten.add.Tensor\ncnt: 3, ()\n", "BackendBench.*cases.toml"),
         ("set/data-00000-of-00001.arrow", "ARROW1", "to_parquet"),
         ("data/T/add.py", "def add(a):\n    return a\n" + "#" * 120 + "\ndef test_add():\n    add(1)\n", "TritonBench.*cases.toml"),

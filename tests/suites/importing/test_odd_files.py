@@ -215,4 +215,32 @@ def test_no_row_is_lost_and_a_list_of_rows_is_read_too(tmp_path):
 def test_a_problem_of_several_files_says_what_to_do(tmp_path, line, told):
     files = {"Level 1/1_a.py": f"{line}\n{samples.SOFTMAX}", "Level 1/common.py": "x = 1\n", "Level 1/pack/__init__.py": ""}
     found = {one.where: one.refused or "" for one in read_folder(write(tmp_path, files))[1]}
-    assert f"imports {told}, another file of this folder" in found["Level 1/1_a.py"]
+    assert f"imports {told}, another file of its folder" in found["Level 1/1_a.py"]
+
+
+def test_rows_tell_their_number_by_name_and_their_level_by_group_and_may_be_nested(tmp_path):
+    """As data sets for training have them: a name with its number, tables in cells, a question to a model with an example in it."""
+    question = f"An example:\n```python\n{samples.SOFTMAX}# the example\n```\nYours:\n```python\n{samples.SOFTMAX}```\nAnswer in CUDA."
+    rows = [
+        {"group": "level1", "name": "95_Softmax", "prompt": samples.SOFTMAX},
+        {"group": "level2", "name": "2_Other", "prompt": question},
+    ]
+    (tmp_path / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = read_folder(unpack(tmp_path / "train.jsonl", tmp_path / "a"))[1]
+    assert {one.key: one.source for one in found} == dict.fromkeys(["L1/95", "L2/2"], samples.SOFTMAX)
+    nested = {"prompt": [{"role": "user", "content": "?"}], "extra_info": {"level": 1, "problem_id": 7, "ref_arch_src": samples.SOFTMAX}}
+    (tmp_path / "rl.jsonl").write_text(json.dumps(nested))
+    assert [one.key for one in read_folder(unpack(tmp_path / "rl.jsonl", tmp_path / "b"))[1]] == ["L1/7"]
+
+
+def test_what_lies_beside_a_reference_is_no_problem_and_a_folder_of_parts_gives_no_name(tmp_path):
+    files = {f"problems/04_softmax/{name}.py": samples.SOFTMAX for name in ("reference", "solution", "sota")}
+    files |= {"problems/04_softmax/shapes.py": "SHAPES = [{'batch': 4}]\n", "tasks/softmax_fp32/environment/reference.py": samples.SOFTMAX}
+    found = {one.key: one for one in read_folder(write(tmp_path, files))[1]}
+    assert set(found) == {"4", "softmax_fp32"} and "shapes.py lists further shapes" in found["4"].remarks[0]
+
+
+def test_a_file_by_its_path_that_needs_another_says_so_too(tmp_path):
+    write(tmp_path, {"1_a.py": f"from layers import square\n{samples.SOFTMAX}", "layers.py": "square = 1\n"})
+    with pytest.raises(BadProblem, match=r"imports `layers`, another file of its folder, .*put what it takes from there into it"):
+        find_problem(str(tmp_path / "1_a.py"))

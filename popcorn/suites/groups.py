@@ -1,0 +1,66 @@
+"""Files that give their inputs as a list of groups (`get_input_groups`, `get_inputs_dyn_list`), as benchmarks for NPUs do, instead of get_inputs.
+
+A trial draws one of the groups. The texts of JSON files that lie beside the file, from which such groups are read, are kept with it.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from popcorn.errors import PopcornError
+from popcorn.suites.importing.found import read_text
+
+NAMES = ("get_input_groups", "get_inputs_dyn_list")
+MOST = 16
+"""Groups beyond these are left out."""
+
+_CONNECTED = """
+
+# --- how Popcorn connects this file: a trial draws one of its groups of inputs
+
+from popcorn.suites.beside import opening
+from popcorn.suites.jitter import Dim
+
+GROUP = Dim({most}, among={numbers!r}, cpu=1)
+{init}{opened}
+
+def get_inputs(GROUP=GROUP):
+    groups = {name}()[:{most}]
+    return groups[(GROUP - 1) % len(groups)]
+"""
+_INIT = "\n\ndef get_init_inputs():\n    return []\n\n"
+
+
+def lists_inputs(text: str) -> str | None:
+    """The function by which a text with Model lists its inputs, where it has no get_inputs; None for any other."""
+    made = set(re.findall(r"^(?:class|def) +(\w+)", text, re.MULTILINE))
+    return next((name for name in NAMES if name in made), None) if "Model" in made and "get_inputs" not in made else None
+
+
+def connected(text: str, path: Path) -> str:
+    """The text with a get_inputs that gives one of its groups; a text that lists none as it is."""
+    name = lists_inputs(text)
+    if name is None:
+        return text
+    beside = _beside(text, path)
+    init = "" if re.search(r"^def get_init_inputs\b", text, re.MULTILINE) else _INIT
+    opened = f"open = opening({beside!r})\n" if beside else ""
+    return text.rstrip() + _CONNECTED.format(most=MOST, numbers=tuple(range(1, MOST + 1)), name=name, init=init, opened=opened)
+
+
+def _beside(text: str, path: Path) -> dict[str, str]:
+    """Texts of the JSON files beside it that it names, or that are called as it is."""
+    try:
+        named = {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    named = {one for one in named if one.endswith((".json", ".jsonl")) and Path(one).name == one and Path(one).stem}
+    if re.search(r"\bopen\(", text):
+        named |= {path.with_suffix(suffix).name for suffix in (".json", ".jsonl")}
+    found = {}
+    for one in sorted(named):
+        try:
+            found[one] = read_text(path.with_name(one))
+        except PopcornError:  # what is not there, or is no text, fails where the file opens it, with its line
+            continue
+    return found
