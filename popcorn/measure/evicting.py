@@ -7,7 +7,6 @@ A virtual machine is told the cache of the whole processor and gets a share of i
 import mmap
 import statistics
 import time
-from collections.abc import Callable
 from typing import Any
 
 SURE_BYTES = 128 << 20
@@ -44,7 +43,7 @@ class Evictor:
         if self.bytes == self.most_bytes:
             return
         probe = _Probe()
-        if all(probe.survives(self.read) for _ in range(2)):  # a disturbed look says so, too
+        if all(probe.survives(self._buffer) for _ in range(2)):  # a disturbed look says so, too
             self._buffer = _filled(self.most_bytes)
 
     def _enough(self) -> int:
@@ -53,7 +52,7 @@ class Evictor:
         while 2 * enough < self.most_bytes:
             more = _filled(min(4 * enough, self.most_bytes))
             part = more[: enough // 4]
-            if not probe.survives(part.sum) and probe.share_of(part.sum, more.sum) >= _GONE:
+            if not probe.survives(part) and probe.share_of(part, more) >= _GONE:
                 return 2 * enough
             enough *= 2
         return self.most_bytes
@@ -76,19 +75,20 @@ class _Probe:
         self._values = torch.ones(_PROBE_BYTES // 4)
         self._places = torch.randperm(_PROBE_BYTES // _LINE_BYTES, generator=generator) * (_LINE_BYTES // 4)
 
-    def share_of(self, read: Callable[[], object], more: Callable[[], object]) -> float:
-        """Time of looking the lines up after one reading, as a share of that after the other; in pairs, since others slow now the one, now the other."""
-        return statistics.median(self._after(read) / self._after(more) for _ in range(_PAIRS))
+    def share_of(self, some: Any, more: Any) -> float:
+        """Time of looking the lines up after one buffer was read, as a share of that after the other; in pairs, since others slow now the one, now the other."""
+        return statistics.median(self._after(some) / self._after(more) for _ in range(_PAIRS))
 
-    def survives(self, read: Callable[[], object]) -> bool:
-        """Whether most of the lines are still there after a reading."""
-        at_once = min(self._after(lambda: None) for _ in range(_PAIRS))
-        return self._after(read) < _THERE * at_once
+    def survives(self, buffer: Any) -> bool:
+        """Whether most of the lines are still there after a buffer was read."""
+        at_once = min(self._after(None) for _ in range(_PAIRS))
+        return self._after(buffer) < _THERE * at_once
 
-    def _after(self, read: Callable[[], object]) -> int:
-        """Nanoseconds of looking all lines up after a reading."""
+    def _after(self, buffer: Any) -> int:
+        """Nanoseconds of looking all lines up after a buffer was read, or nothing (None)."""
         self._values[self._places]
-        read()
+        if buffer is not None:
+            buffer.sum()
         began = _clock_ns()
         self._values[self._places]
         return max(1, _clock_ns() - began)
