@@ -66,6 +66,23 @@ def test_no_page_names_a_path_of_a_machine(page):
     assert MACHINE.findall(page.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_a_page_shows_exists_with_its_options(page):
+    known, unknown = dict(helps()), []
+    lines = page.read_text(encoding="utf-8").splitlines()
+    shown = [line for line in lines if line.startswith("    ")] + [code for line in lines for code in re.findall(r"`([^`]+)`", line)]
+    for command in re.findall(r"(?<![\w/.-])popcorn ([a-z][^#|;\n]*)", "\n".join(shown)):
+        name = "popcorn"
+        for word in command.split():
+            if f"{name} {word}" not in known:
+                break
+            name += f" {word}"
+        own = "\n".join(text for other, text in known.items() if other == name or other.startswith(f"{name} "))
+        options = [one for one in re.findall(r"(?<=\s)--[a-z-]+", command) if not re.search(rf"{one}\b", own)]
+        unknown += [command] if name == "popcorn" else [f"{name} {one}" for one in options]
+    assert unknown == []
+
+
 def test_the_method_page_gives_the_outcomes_and_floors_of_the_code():
     page = (DOCS / "measuring.md").read_text(encoding="utf-8")
     assert {name: int(code) for name, code in re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)} == EXIT_CODES

@@ -2,16 +2,13 @@
 
 import asyncio
 import json as json_text
-from enum import Enum
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from popcorn.errors import MissingTool
 from popcorn.schema.case import Precision
 from popcorn.suites.problems import find_problem
-
-PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
 
 
 def agent(
@@ -20,7 +17,7 @@ def agent(
     tier: Annotated[str, typer.Option(help="single, default, all, or one of your own.")] = "default",
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Independent runs of the same question.")] = 1,
     language: Annotated[str, typer.Option(help="cuda, triton, tilelang, cute, cpp, c, sycl, torch; auto: cuda on a GPU, else c.")] = "auto",
-    precision: Annotated[PrecisionName, typer.Option(help="Element type.")] = PrecisionName["float32"],
+    precision: Annotated[Precision, typer.Option(help="Element type.")] = "float32",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 10.0,
     turns: Annotated[int | None, typer.Option(min=1, help="Turns at most; else the tier's.")] = None,
@@ -62,7 +59,7 @@ def agent(
     place = open_place(device)
     try:
         with AgentView(found.id, row.name, chosen.name, quiet=json) as view:
-            settings = Settings(language=language, precision=precision.value, budget_s=budget)
+            settings = Settings(language=language, precision=precision, budget_s=budget)
             runs = asyncio.run(
                 run_agents(found, row, chosen, settings, place, repeats=repeats, budget=spend, fresh=fresh, observe=view.observe)
             )

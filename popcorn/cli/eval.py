@@ -1,8 +1,7 @@
 """`popcorn eval PROBLEM FILE`: judge a kernel file, measure it, print its card."""
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,23 +14,19 @@ from popcorn.suites.problems import find_problem
 from popcorn.toolchain.languages import detect_language
 from popcorn.worker.request import Request
 
-PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
-
-TrackName = Enum("TrackName", {"any": "any", "custom": "custom"}, type=str)
-
 
 def evaluate_file(
     problem: Annotated[str, typer.Argument(help="Id such as popcorn/L1/29, or the path of a problem file.")],
     file: Annotated[str, typer.Argument(help="The candidate: .py with class ModelNew, or .c, .cpp, .cu with popcorn_forward.")],
     language: Annotated[str | None, typer.Option(help="torch, triton, tilelang, cute, cuda, cpp, c, sycl; else found in the text.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:INDEX.")] = "auto",
-    precision: Annotated[PrecisionName, typer.Option(help="Element type of inputs, weights and outputs.")] = PrecisionName["float32"],
+    precision: Annotated[Precision, typer.Option(help="Element type of inputs, weights and outputs.")] = "float32",
     backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,
     budget: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds for taking turns with the reference.")] = 2.0,
     timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds a command may take; a first call, three times that.")] = 60.0,
     counters: Annotated[bool, typer.Option("--counters/--no-counters", help="Hardware counters, where the machine has them.")] = True,
     compile: Annotated[bool, typer.Option("--compile/--no-compile", help="The reference under torch.compile as a second baseline.")] = True,
-    track: Annotated[TrackName, typer.Option(help="custom: rejected where a library call does the work.")] = TrackName["any"],
+    track: Annotated[Literal["any", "custom"], typer.Option(help="custom: rejected where a library call does the work.")] = "any",
     held_out: Annotated[bool, typer.Option("--held-out", help="Trials draw sizes that agents' tools never draw.")] = False,
     known: Annotated[bool, typer.Option("--known", help="Asked before, word for word: print that record, and judge nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="FILE is a folder: judge every kernel that appears there.")] = False,
@@ -56,14 +51,14 @@ def evaluate_file(
         source=source,
         language=detect_language(file, source, language),
         name=Path(file).name,
-        precision=precision.value,
+        precision=precision,
         gradient="grad" if backward else "none",
         device=device,
         budget_s=budget,
         timeout_s=timeout,
         counters=counters,
         compile_baseline=compile,
-        track=track.value,
+        track=track,
         sizes="held_out" if held_out else "any",
     )
     try:

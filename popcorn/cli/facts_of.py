@@ -36,10 +36,9 @@ def comparison(timing: Timing) -> str:
     """The headline: faster, slower or no difference, against eager; only the ratio where the run is unfit to claim any of them."""
     if timing.control.fit is False:
         return f"{ratio_between(timing.speedup)} against eager, unproven"
-    words = {"faster": "faster than eager", "slower": "the speed of eager, slower", "no difference": "no difference from eager"}
     if timing.comparison == "no difference":
-        return f"{words['no difference']} that can be told: {ratio_between(timing.speedup)}"
-    return f"{ratio_between(timing.speedup)} {words[timing.comparison]}"
+        return f"no difference from eager that can be told: {ratio_between(timing.speedup)}"
+    return f"{ratio_between(timing.speedup)} {'faster than eager' if timing.comparison == 'faster' else 'the speed of eager, slower'}"
 
 
 def setting(record: Record) -> str:

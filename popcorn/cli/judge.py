@@ -1,19 +1,16 @@
 """`popcorn judge RECORD WORD --evidence TEXT`: say that a record is suspected, cleared or condemned."""
 
 import getpass
-from enum import Enum
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from popcorn.records.ledger import Ledger, Word
 
-WordName = Enum("WordName", {name: name for name in get_args(Word)}, type=str)  # type: ignore[misc]
-
 
 def judge_record(
     record: Annotated[str, typer.Argument(help="Id of a record, or its beginning.")],
-    word: Annotated[WordName, typer.Argument(help="What is held of it from now on.")],
+    word: Annotated[Word, typer.Argument(help="What is held of it from now on.")],
     evidence: Annotated[str, typer.Option(help="What was run and what was seen.")],
 ) -> None:
     """Say that a record is suspected, cleared or condemned.
@@ -24,7 +21,7 @@ def judge_record(
 
     store = default_store()
     found = store.get(record)
-    made = Ledger(store.folder).judge(found.id, word.value, evidence, _user())
+    made = Ledger(store.folder).judge(found.id, word, evidence, _user())
     typer.echo(f"{found.id} ({found.subject.problem}, {found.verdict.outcome}) is {made.word} from now on.")
 
 

@@ -90,9 +90,13 @@ def _op_request(old: Record, device: str | None, budget_s: float) -> Request:
         op = find_op(subject.problem)
         now = (op.hash, candidate_hash(op.implementations[subject.implementation].source))
     except (UnknownOp, KeyError):
-        raise BadRecord(f"record {old.id} is of {subject.problem}[{subject.implementation!r}], which the library does not have") from None
+        raise BadRecord(
+            f"record {old.id} is of {subject.problem}[{subject.implementation!r}], which the library does not have; `popcorn ops {subject.problem}` shows what it has."
+        ) from None
     if now != (subject.problem_hash, subject.candidate_hash):
-        raise BadRecord(f"{subject.problem}[{subject.implementation!r}] is another text now than when record {old.id} was made")
+        raise BadRecord(
+            f"{subject.problem}[{subject.implementation!r}] is another text now than when record {old.id} was made; `popcorn bench run {subject.problem}` measures it anew."
+        )
     settings = Settings(device or ("cpu" if old.machine.kind == "cpu" else f"cuda:{old.machine.device_index or 0}"), budget_s)
     return request_for(op, subject.implementation, old.case, settings).model_copy(
         update={"seed": old.provenance.seed, "sizes": old.provenance.sizes or "any"}

@@ -1,9 +1,8 @@
 """`popcorn search PROBLEM`: evolve kernels; `search list`, `search serve`, `search export` beside it."""
 
 import json as json_text
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -12,9 +11,6 @@ from popcorn.cli.search_beside import Device, export_search, list_searches, serv
 from popcorn.schema.case import Precision
 from popcorn.search.plan import StrategyName
 from popcorn.suites.problems import find_problem
-
-PrecisionName = Enum("PrecisionName", {name: name for name in get_args(Precision)}, type=str)  # type: ignore[misc]
-Strategy = Enum("Strategy", {name: name for name in get_args(StrategyName)}, type=str)  # type: ignore[misc]
 
 
 class RunByDefault(TyperGroup):
@@ -34,7 +30,7 @@ app = typer.Typer(cls=RunByDefault, help="Evolve kernels: `search PROBLEM` runs 
 def run_search(
     problem: Annotated[str, typer.Argument(help="Problem id, path of a problem file, or a task's folder.")],
     proposer: Annotated[str, typer.Option(help="mutate, models by commas, replay:FOLDER, or a URL.")] = "mutate",
-    strategy: Annotated[Strategy, typer.Option(help="How parents are chosen.")] = Strategy["map_elites"],
+    strategy: Annotated[StrategyName, typer.Option(help="How parents are chosen.")] = "map_elites",
     seed_file: Annotated[list[Path] | None, typer.Option(help="A kernel to begin with; repeat for several.")] = None,
     evaluations: Annotated[int, typer.Option(min=1, max=100_000, help="Finished evaluations at most.")] = 60,
     dollars: Annotated[float | None, typer.Option(min=0, help="Money at most.")] = None,
@@ -44,7 +40,7 @@ def run_search(
     width: Annotated[int, typer.Option(min=1, max=256, help="Programs proposed at once.")] = 4,
     islands: Annotated[int, typer.Option(min=1, max=64, help="Populations, for --strategy islands.")] = 4,
     language: Annotated[str, typer.Option(help="cuda, triton, cpp, c, …; auto: cuda on a GPU, else c.")] = "auto",
-    precision: Annotated[PrecisionName, typer.Option(help="Element type.")] = PrecisionName["float32"],
+    precision: Annotated[Precision, typer.Option(help="Element type.")] = "float32",
     backward: Annotated[bool, typer.Option("--backward", help="Judge and time the gradients, too.")] = False,
     device: Device = "auto",
     budget: Annotated[float, typer.Option(min=0.1, max=600, help="Seconds of taking turns for each.")] = 1.0,
@@ -69,16 +65,18 @@ def run_search(
     place = open_place(device)
     try:
         plan = SearchPlan(
-            problem=found.id, language=task.language if task else language_of(language, place), precision=precision.value,
+            problem=found.id, language=task.language if task else language_of(language, place), precision=precision,
             gradient="grad" if backward else "none", seeds=((task.seed,) if task else ()) + read_seeds(seed_file or []),
-            instructions=task.instructions if task else "", strategy=strategy.value, evaluations=evaluations, cost_usd=dollars,
+            instructions=task.instructions if task else "", strategy=strategy, evaluations=evaluations, cost_usd=dollars,
             device_s=device_seconds, target=target, seed=seed, width=width, islands=islands, tune=tune,
         )  # fmt: skip
         asked = Asked(found, plan, proposer, models, verify, meta_prompts, Effort(budget_s=budget), name)
         finding, identity = start(asked, place, fresh=fresh, tell=teller(quiet=json))
     finally:
         place.engine.close()
-    print(json_text.dumps(show_finding(finding, identity, quiet=json))) if json else show_finding(finding, identity)
+    told = show_finding(finding, identity, quiet=json)
+    if json:
+        print(json_text.dumps(told))
     raise typer.Exit(0 if finding.best is not None else 1)
 
 

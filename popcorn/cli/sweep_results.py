@@ -3,35 +3,21 @@
 import json
 import textwrap
 from collections import Counter
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 Runs = Annotated[list[str] | None, typer.Argument(help="Folders or names of sweeps, side by side; the newest when left out.")]
 
 
-class Form(StrEnum):
-    """How a table is written."""
-
-    text = "text"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
-    json = "json"
-
-
-class By(StrEnum):
-    """What a row is."""
-
-    level = "level"
-    problem = "problem"
+Form = Literal["text", "csv", "markdown", "latex", "json"]
+"""How a table is written."""
 
 
 def results_command(
     runs: Runs = None,
-    by: Annotated[By, typer.Option(help="A row a level, model and tier; or a row a job.")] = By.level,
-    form: Annotated[Form, typer.Option("--format", help="csv and json keep every digit; markdown and latex are for a paper.")] = Form.text,
+    by: Annotated[Literal["level", "problem"], typer.Option(help="A row a level, model and tier; or a row a job.")] = "level",
+    form: Annotated[Form, typer.Option("--format", help="csv and json keep every digit; markdown and latex are for a paper.")] = "text",
     earlier: Annotated[
         bool, typer.Option("--earlier", help="Count missing jobs as they ended under another version or other settings.")
     ] = False,
@@ -53,20 +39,20 @@ def results_command(
         if folder.spec().matrix.kind == "ops":
             raise BadSweep(f"{folder.path} measured ops, which have no models; see `popcorn bench view`.")
         plan, attempts, standings = results(folder, earlier)
-        rows = by_level(standings) if by is By.level else by_problem(attempts)
+        rows = by_level(standings) if by == "level" else by_problem(attempts)
         devices = dict(Counter(one.device for one in attempts if one.device).most_common())
         counts = {"jobs": len(plan.jobs), "missing": len(plan.missing), "outdated": plan.outdated, "devices": devices}
         found.append({"sweep": plan.matrix.name, **counts, "rows": rows, "meaning": MEANING})
-    if as_json or form is Form.json:
+    if as_json or form == "json":
         print(json.dumps(found if len(found) > 1 else found[0]))
         return
     rows = [({"sweep": one["sweep"]} if len(found) > 1 else {}) | row for one in found for row in one["rows"]]
     if rows:
-        print(WRITERS[form.value](rows), end="")
-        if by is By.level and form is not Form.csv:
-            mark = "% " if form is Form.latex else ""
+        print(WRITERS[form](rows), end="")
+        if by == "level" and form != "csv":
+            mark = "% " if form == "latex" else ""
             print("\n" + textwrap.fill(MEANING, width_here(), initial_indent=mark, subsequent_indent=mark))
-        elif form is Form.text:
+        elif form == "text":
             print("\nA dash: no correct kernel, or the machine's controls failed when it was timed, so that its speedup claims nothing.")
     else:
         typer.echo("no job has ended yet; `popcorn sweep status` says what is under way", err=True)

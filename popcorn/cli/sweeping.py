@@ -54,11 +54,14 @@ def show_plan(file: str, gpus: int | None, json: bool) -> None:
         from popcorn.sweep.filling import plan_ops
 
         facts = plan_ops(matrix)
-        print(json_text.dumps(facts)) if json else console().print(facts["text"])
+        if json:
+            print(json_text.dumps(facts))
+        else:
+            console().print(facts["text"])
         return
     plan = make_plan(matrix, Done(cache_folder()))
     count = gpus_here(gpus)
-    print(json_text.dumps(plan_facts(plan, count))) if json else print("\n".join(plan_lines(plan, count)))
+    print(json_text.dumps(plan_facts(plan, count)) if json else "\n".join(plan_lines(plan, count)))
 
 
 def cell_lines(cells: list[dict[str, Any]]) -> list[str]:

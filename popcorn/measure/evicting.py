@@ -6,7 +6,6 @@ A virtual machine is told the cache of the whole processor and gets a share of i
 
 import mmap
 import time
-from collections.abc import Callable
 from typing import Any
 
 SURE_BYTES = 128 << 20
@@ -41,17 +40,17 @@ class Evictor:
 
     def look(self) -> None:
         """Is it still enough? Neighbours that had much of the cache may have left it. Else the whole is read from here on."""
-        if self.bytes < self.most_bytes and _Probe().least_ns(self.read) < _BACK * self._gone_ns:
+        if self.bytes < self.most_bytes and _Probe().least_ns(self._buffer) < _BACK * self._gone_ns:
             self._buffer = _filled(self.most_bytes)
 
     def _enough(self) -> int:
         """Bytes to read: twice the least after which looking lines up takes at least half of what it takes after reading everything."""
         probe, everything = _Probe(), _filled(self.most_bytes)
-        self._gone_ns = probe.least_ns(everything.sum)
+        self._gone_ns = probe.least_ns(everything)
         part_bytes = SURE_BYTES // 2
-        while (
-            2 * part_bytes < self.most_bytes and probe.least_ns(everything[: part_bytes // everything.itemsize].sum) < _GONE * self._gone_ns
-        ):
+        while 2 * part_bytes < self.most_bytes:
+            if probe.least_ns(everything[: part_bytes // everything.itemsize]) >= _GONE * self._gone_ns:
+                break
             part_bytes *= 2
         return min(2 * part_bytes, self.most_bytes)
 
@@ -73,13 +72,14 @@ class _Probe:
         self._values = torch.ones(_PROBE_BYTES // 4)
         self._places = torch.randperm(_PROBE_BYTES // _LINE_BYTES, generator=generator) * (_LINE_BYTES // 4)
 
-    def least_ns(self, read: Callable[[], object]) -> int:
-        """Nanoseconds of looking all lines up after a reading, the least of some: whoever else is at work only ever makes it longer."""
-        return min(self._after(read) for _ in range(_TRIES))
+    def least_ns(self, buffer: Any) -> int:
+        """Nanoseconds of looking all lines up after a buffer was read, or nothing (None): the least of some, since others only ever make it longer."""
+        return min(self._after(buffer) for _ in range(_TRIES))
 
-    def _after(self, read: Callable[[], object]) -> int:
+    def _after(self, buffer: Any) -> int:
         self._values[self._places]
-        read()
+        if buffer is not None:
+            buffer.sum()
         began = _clock_ns()
         self._values[self._places]
         return max(1, _clock_ns() - began)

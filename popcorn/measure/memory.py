@@ -4,7 +4,7 @@ A call is made once to warm up. What it then keeps for good (a workspace it cach
 figure of the peak; the workspace that cuBLAS keeps for the whole process is let go first and does not.
 
 GPU: the caching allocator's own count of requested bytes, with its peak reset and its cache emptied. Not seen: memory taken from the
-driver behind torch's back and given back within the call; what of it is kept shows as `outside_bytes`.
+driver behind torch's back.
 
 CPU: two measurements. (1) torch's allocator events of a profiled call, exact to the byte, every tensor counted whether or not it is
 written to. (2) the kernel's high-water mark of resident pages (VmHWM, reset through /proc/self/clear_refs) after the heap's free pages
@@ -40,8 +40,6 @@ class PeakMemory:
     """Peak minus outputs, not below 0."""
     saved_bytes: int | None = None
     """Bytes alive after the forward pass beside its outputs: kept for the backward. None when no forward was given."""
-    outside_bytes: int | None = None
-    """GPU: device memory that went to someone other than torch's allocator during the call and stayed; another process's counts too."""
     reason: str | None = None
     """Why a figure is missing, or which measurement was left out."""
 
@@ -120,14 +118,12 @@ def _on_gpu(call: Call, device: str, known: dict[int, int]) -> PeakMemory:
     gc.collect()
     torch.cuda.empty_cache()
     before = _requested(torch, device, "current")
-    outside_before = _outside(torch, device)
     torch.cuda.reset_peak_memory_stats(device)
     result = call()
     torch.cuda.synchronize(device)
     peak = _requested(torch, device, "peak") - before + kept
-    outside = max(0, _outside(torch, device) - outside_before)
     outputs = sum(_storages(result, known).values())
-    return PeakMemory(peak_bytes=peak, output_bytes=outputs, outside_bytes=outside)
+    return PeakMemory(peak_bytes=peak, output_bytes=outputs)
 
 
 def _settle_gpu(torch: Any, device: str) -> None:
@@ -141,12 +137,6 @@ def _settle_gpu(torch: Any, device: str) -> None:
 def _requested(torch: Any, device: str, which: str) -> int:
     """Bytes that callers asked of the caching allocator, before its rounding: `current` or `peak`."""
     return int(torch.cuda.memory_stats(device).get(f"requested_bytes.all.{which}", 0))
-
-
-def _outside(torch: Any, device: str) -> int:
-    """Device memory in use that torch's allocator does not hold."""
-    free, total = torch.cuda.mem_get_info(device)
-    return int(total - free - torch.cuda.memory_reserved(device))
 
 
 # CPU

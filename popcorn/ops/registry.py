@@ -54,16 +54,6 @@ class Chooser(Protocol):
         """What was weighed, as something that can be printed."""
 
 
-class FirstAccepting:
-    """The chooser without memory: the first implementation that accepts, in the order of registration, else the reference."""
-
-    def choose(self, op: "Op", call: Call) -> Implementation:
-        return next((one for one in op.implementations.values() if one.accepts(call)), op.implementations[REFERENCE])
-
-    def explain(self, op: "Op", call: Call) -> str:
-        return f"{op.name}: {self.choose(op, call).name}, the first that accepts this call; records were not asked"
-
-
 class Op:
     """One operation: signature, reference, implementations, and what it must cost. Call it as the reference is called."""
 

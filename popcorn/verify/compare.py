@@ -86,10 +86,7 @@ def compare(
 
 def limit_errors(output: str, got: torch.Tensor, again: torch.Tensor | None, truth: torch.Tensor, floor: float) -> OutputErrors | None:
     """What passes at first sight, in a third of the work: upper limits of all four statistics within `floor`, or equal integers, and a second
-    run equal to the first. None where that decides nothing: then `compare` does.
-
-    No mean and no quantile exceeds the largest error, and no typical one exceeds it by more than its unit is smaller: scale / median.
-    """
+    run equal to the first. None where that decides nothing: then `compare` does."""
     if truth.is_complex() or truth.numel() == 0 or (again is not None and not torch.equal(got, again)):
         return None
     same = OutputErrors(output=output, elements=truth.numel(), exact=not truth.is_floating_point(), repeat=None if again is None else 0.0)
@@ -103,12 +100,10 @@ def limit_errors(output: str, got: torch.Tensor, again: torch.Tensor | None, tru
         return None
     got = got.detach().reshape(-1)
     largest, max_abs, mean_abs = _errors(got if got.element_size() > 1 else got.to(torch.float64), wide, scale)
-    common, faint = sizes(wide)
-    typical = largest * max(1.0, scale / common)
-    if not typical <= floor or faint is not None:  # NaN, too
-        return None
-    limits = Errors(largest=largest, p999=largest, mean=largest, typical=typical)
-    return same.model_copy(update={"candidate": limits, "scale": scale, "max_abs": max_abs, "mean_abs": mean_abs})
+    limits = _limits(largest, wide, scale, floor)
+    return (
+        None if limits is None else same.model_copy(update={"candidate": limits, "scale": scale, "max_abs": max_abs, "mean_abs": mean_abs})
+    )
 
 
 def glance(output: str, got: torch.Tensor, truth: torch.Tensor, floor: float) -> OutputErrors | None:
@@ -129,12 +124,18 @@ def glance(output: str, got: torch.Tensor, truth: torch.Tensor, floor: float) ->
         apart.append(torch.sub(mine, single).abs_().max())
         size.append(single.abs_().max())
     largest = (float(torch.stack(apart).max()) + _SINGLE * float(torch.stack(size).max())) / scale
-    common, faint = sizes(wide)
+    limits = _limits(largest, wide, scale, floor)
+    return None if limits is None else OutputErrors(output=output, elements=truth.numel(), exact=False, candidate=limits, scale=scale)
+
+
+def _limits(largest: float, truth: torch.Tensor, scale: float, floor: float) -> Errors | None:
+    """All statistics at their most, where the largest error is known and this passes: no mean and no quantile exceeds it, and no typical one exceeds it
+    by more than its unit is smaller, scale / median."""
+    common, faint = sizes(truth)
     typical = largest * max(1.0, scale / common)
     if not typical <= floor or faint is not None:  # NaN, too
         return None
-    limits = Errors(largest=largest, p999=largest, mean=largest, typical=typical)
-    return OutputErrors(output=output, elements=truth.numel(), exact=False, candidate=limits, scale=scale)
+    return Errors(largest=largest, p999=largest, mean=largest, typical=typical)
 
 
 def _errors(got: torch.Tensor, truth: torch.Tensor, scale: float) -> tuple[float, float, float]:

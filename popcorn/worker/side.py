@@ -125,9 +125,8 @@ class Side:
             )
         )  # fmt: skip
         restore_precision(declared)  # nor what it switches in its constructor
-        self._flags["default_dtype"] = snapshot()[
-            "default_dtype"
-        ]  # but a file of another type than float32 says so at its head, and needs it
+        # but a file of another type than float32 says so at its head, and needs it
+        self._flags["default_dtype"] = snapshot()["default_dtype"]
         return {"copied": self.subject.copied}
 
     def do_take(self, message: dict) -> dict:

@@ -1,12 +1,11 @@
 """One bench for all samples; those that nobody times are judged several at once, as in `popcorn audit`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from popcorn.audit.battery import Answer, run
-from popcorn.audit.samples import Sample
 from popcorn.records.store import Store
 from popcorn.worker.bench import Bench
 
@@ -30,18 +29,9 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture(scope="module")
-def answer_of(request: pytest.FixtureRequest, bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sample], Answer]:
-    """The answer to a sample. The first that is asked for brings those of all tests of its file that were chosen."""
-    found: dict[str, Answer] = {}
-
-    def answer(sample: Sample) -> Answer:
-        if not found:
-            chosen = [
-                item.callspec.params["sample"]
-                for item in request.session.items
-                if item.path == request.path and not item.get_closest_marker("gpu")
-            ]
-            found.update({one.sample.name: one for one in run(chosen, bench, Store(tmp_path_factory.mktemp("records")), "cpu")})
-        return found[sample.name]
-
-    return answer
+def answers(request: pytest.FixtureRequest, bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    """Sample → its answer, of all that the chosen tests of this file ask for; asked once, also where that fails."""
+    chosen = [
+        item.callspec.params["sample"] for item in request.session.items if item.path == request.path and not item.get_closest_marker("gpu")
+    ]
+    return {one.sample.name: one for one in run(chosen, bench, Store(tmp_path_factory.mktemp("records")), "cpu")}

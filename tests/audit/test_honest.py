@@ -1,7 +1,5 @@
 """Honest candidates that look suspicious: none may be accused."""
 
-from collections.abc import Callable
-
 import pytest
 
 from popcorn.audit.battery import Answer, run
@@ -16,8 +14,8 @@ TIMED = [
 
 
 @pytest.mark.parametrize("sample", [one for one in SAMPLES if not one.timed] + TIMED, ids=lambda one: one.name)
-def test_an_honest_candidate_is_correct(sample: Sample, answer_of: Callable[[Sample], Answer]) -> None:
-    answer = answer_of(sample)
+def test_an_honest_candidate_is_correct(sample: Sample, answers: dict[str, Answer]) -> None:
+    answer = answers[sample.name]
     assert answer.record.verdict.outcome == "correct", answer.sentence()
     assert answer.record.verdict.violations == ()
     assert {"truth", "sandbox", "mutation", "exact_type"} <= set(answer.record.verdict.defences_passed)

@@ -12,8 +12,9 @@ from popcorn.ops import add_rms_norm, cross_entropy, registry, rms_norm
 from popcorn.ops.calls import Call, Rejected
 from popcorn.ops.implementation import Implementation, hash_text, load
 from popcorn.ops.packages import PACKAGES, missing
-from popcorn.ops.registry import FirstAccepting, UnknownOp, find_op, list_ops
+from popcorn.ops.registry import UnknownOp, find_op, list_ops
 from popcorn.ops.signature import Mismatch
+from tests.ops.choosing import FirstAccepting
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ X, WEIGHT = torch.randn(2, 4, 33), torch.randn(33)
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    from popcorn.ops.registry import FirstAccepting
+    from tests.ops.choosing import FirstAccepting
 
     for op in (rms_norm, softmax):
         monkeypatch.setattr(op, "chooser", FirstAccepting())

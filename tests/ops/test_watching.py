@@ -12,8 +12,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from popcorn.bench import asking
 from popcorn.ops import linear_cross_entropy, rms_norm, rotary_embedding, selective_log_softmax
 from popcorn.ops.calls import ACCEPTED
-from popcorn.ops.registry import FirstAccepting, find_op, list_ops
+from popcorn.ops.registry import find_op, list_ops
 from popcorn.ops.signature import Mismatch
+from tests.ops.choosing import FirstAccepting
 from tests.ops.test_every_implementation import SIZES
 
 OURS = [name for name in list_ops() if find_op(name).differentiable and "popcorn" in find_op(name).implementations]

@@ -11,9 +11,6 @@ from popcorn.site.figures.figure import Figure, Rows, to_csv, to_png, to_svg
 from popcorn.site.gather import Gathered, digest
 from popcorn.site.page import Files, Page, simple
 
-LARGE = 400_000
-"""Characters of a specification from which it is loaded only when its figure is opened."""
-
 
 def pages(found: Gathered) -> Iterator[Page]:
     """The page, and a page of files for each figure that has data."""
