@@ -186,7 +186,8 @@ class Measured:
             # what ships serves where nothing is known here; it is read first, so that the user's own rows replace its
             for record in [*(shipped_records(op.name) if self.store is None else ()), *own]:
                 subject = record.subject
-                if subject.problem_hash == op.hash and current.get(subject.implementation) == subject.candidate_hash:
+                known = set(record.case.dims) <= set(op.signature.dims)  # the declaration may have had other names for its sizes
+                if known and subject.problem_hash == op.hash and current.get(subject.implementation) == subject.candidate_hash:
                     # a case that was measured again is what its newest conclusive record says
                     key = (subject.implementation, record.case.id, record.machine.device_id, record.machine.torch)
                     if record.verdict.outcome != "harness_error" or key not in newest:

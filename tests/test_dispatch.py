@@ -103,6 +103,12 @@ def test_records_of_another_text_of_the_implementation_say_nothing(tmp_path):
     assert chosen(chooser(tmp_path, row("popcorn", 5.0, hash="0" * 16))) == "torch"
 
 
+def test_records_of_sizes_that_the_op_does_not_have_say_nothing(tmp_path):
+    """The declaration was changed since, and not the reference's text."""
+    renamed = row("popcorn", dims={"R": 4096, "D": 1024, "S": 16})
+    assert "not shown to be right" in weighed_popcorn(chooser(tmp_path, renamed)).refused
+
+
 def test_between_measured_cases_the_speedup_is_interpolated(tmp_path):
     small, large = {"R": 256, "D": 1024}, {"R": 4096, "D": 1024}
     measured = chooser(tmp_path, row("popcorn", 1.0, dims=small), row("popcorn", 4.0, dims=large))

@@ -54,8 +54,10 @@ OF_RULES = {
 }
 """Rule → heading and next step."""
 
-FEW, NEARLY_ALL, LITTLE = 0.02, 0.5, 100.0
-"""Shares of elements that are off, and how often the allowed error still is a matter of precision."""
+FEW, NEARLY_ALL = 0.02, 0.5
+"""Shares of elements that are off."""
+LITTLE, TIMES = 0.1, 100.0
+"""An error that still is a matter of precision: half precision inside, or a small term. Records that do not know it tell how often the bound."""
 
 
 def heading(verdict: Verdict) -> str:
@@ -90,6 +92,9 @@ def _of_miss(miss: Miss) -> str:
         return "write every element: a grid, the end of a loop or a mask leaves out the one named above."
     if miss.off_share <= FEW:
         return "few elements are off: begin at the one named above, and look at edges, masks and the last block."
-    if miss.off_share >= NEARLY_ALL and miss.times_bound <= LITTLE:
-        return "nearly all are off by a little, which is precision: sum in parts or in a wider type, and round once, at the end."
+    if miss.off_share >= NEARLY_ALL and (miss.times_bound <= TIMES if miss.largest is None else miss.largest <= LITTLE):
+        return (
+            "nearly all are off by a little, which is precision, or a small term or factor (eps, n - 1): compute in the problem's element type or a wider one, "
+            "sum in parts, and round once, at the end."
+        )
     return "compare with the Model on small inputs, beginning at the element named above: a term, an axis or an index is another."

@@ -135,8 +135,9 @@ class Op:
             return self._inputs(**dims)
         import torch
 
+        bounds = {**self.signature.scalars, **dims}
         return [
-            torch.randint(int(dims.get(s.below, s.below)), s.shape(dims)) if s.below else torch.randn(s.shape(dims))
+            torch.randint(int(bounds.get(s.below, s.below)), s.shape(dims)) if s.below else torch.randn(s.shape(dims))
             for s in self.signature.inputs
         ]  # fmt: skip
 

@@ -79,6 +79,7 @@ class Signature:
     def read(cls, arguments: Mapping[str, Any], out: str | Sequence[str]) -> "Signature":
         """From the texts of a declaration. Raises BadOp for a text that is no list of sizes."""
         inputs = tuple(_tensor(name, text) for name, text in arguments.items() if isinstance(text, str))
+        whole = [name for name, default in arguments.items() if type(default) is int]
         outputs = tuple(_tensor(f"out[{i}]", text) for i, text in enumerate([out] if isinstance(out, str) else out))
         seen = [
             ROWS if s == "..." else s
@@ -86,6 +87,7 @@ class Signature:
             for part in (*spec.sizes, *([spec.below] if spec.below else []))
             for s in part.split("*")
             if not s.isdigit()
+            and s != (spec.below if spec.below in whole else None)  # the bound of an index may be an argument, and is no size
         ]
         scalars = {name: default for name, default in arguments.items() if not isinstance(default, str)}
         bad = next((name for name, default in scalars.items() if not isinstance(default, (bool, int, float))), None)
@@ -93,7 +95,6 @@ class Signature:
             raise BadOp(
                 f"{bad} is declared by a {type(scalars[bad]).__name__}; expected a text of sizes ('... D') or a scalar's default (1e-6)"
             )
-        whole = [name for name, default in scalars.items() if type(default) is int]
         for spec in outputs:
             names = [s for part in (*spec.sizes, *([spec.below] if spec.below else [])) for s in part.split("*")]
             lost = next((s for s in names if not s.isdigit() and s not in (*seen, *whole) and not (s == "..." and ROWS in seen)), None)

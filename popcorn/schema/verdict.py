@@ -112,6 +112,8 @@ class Miss(Frozen):
     """Share of its elements that are off by more than the floor, to two digits."""
     times_bound: float
     """The error that failed over the largest that would have passed."""
+    largest: float | None = None
+    """The largest error of an element, relative to the larger of its truth and the truth's rms, to two digits. None in older records."""
     unwritten: bool = False
     """Whether the worst element holds what fresh memory held."""
 

@@ -72,12 +72,21 @@ def check_contract(source: str, language: str, python: bool | None = None, name:
         python = _parse(source) is not None
     if python:
         _check_python(source, name)
-    elif not re.search(r"\bpopcorn_forward\s*\(", without_comments(source)):
+        return
+    text = without_comments(source)
+    if not re.search(r"\bpopcorn_forward\s*\(", text):
         if "PYBIND11_MODULE" in source:
             raise CompileFailed(
                 "it is an extension of torch (PYBIND11_MODULE): give it as a .py whose ModelNew calls load_inline, or define popcorn_forward."
             )
         raise CompileFailed("it does not define popcorn_forward: include popcorn_kernel.h and define the function that it declares.")
+    if made_up := re.search(
+        r"\bpopcorn_forward\s*\(\s*((?:const\s+)?(?:float|double|half|__half|__nv_bfloat16|(?:torch|at)::Tensor)\b[\s*&]*)", text
+    ):
+        raise CompileFailed(
+            f"its popcorn_forward takes `{made_up[1].strip()}` first, and is called with tables of tensors: write it as popcorn_kernel.h declares it "
+            "(docs/toolchain.md)."
+        )
 
 
 def without_comments(source: str) -> str:

@@ -118,7 +118,12 @@ def _miss(errors: OutputErrors, times_bound: float) -> Miss | None:
     at = errors.worst
     if at is None:
         return None
-    return Miss(off_share=float(f"{at.beyond / errors.elements:.2g}"), times_bound=times_bound, unwritten=at.got in UNWRITTEN)
+    return Miss(
+        off_share=float(f"{at.beyond / errors.elements:.2g}"),
+        times_bound=times_bound,
+        largest=float(f"{errors.candidate.largest:.2g}") if errors.candidate is not None else None,
+        unwritten=at.got in UNWRITTEN,
+    )
 
 
 def _place(errors: OutputErrors) -> str:

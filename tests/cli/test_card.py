@@ -156,6 +156,8 @@ def test_any_record_has_a_card_that_fits_and_hides_nothing(record):
         (Miss(off_share=4.8e-7, times_bound=6e4), "few elements are off"),
         (Miss(off_share=0.9, times_bound=3.0), "precision"),
         (Miss(off_share=0.9, times_bound=6e4), "a term, an axis"),
+        (Miss(off_share=0.97, times_bound=535.0, largest=0.011), "precision"),  # bfloat16 inside a problem in float32
+        (Miss(off_share=0.9, times_bound=30.0, largest=1.2), "a term, an axis"),  # an axis in bfloat16, where the bound is wide
         (None, "small inputs"),
     ],
 )

@@ -157,3 +157,15 @@ def test_a_slip_in_a_file_of_an_op_that_ships_is_one_sentence(tmp_path, monkeypa
         _ = find_op("begun").implementations
     for name in [one for one in sys.modules if one.startswith("popcorn.ops.library.begun")]:
         del sys.modules[name]
+
+
+def test_the_bound_of_an_index_may_be_an_argument_and_is_no_size():
+    """Of a segment sum: how many segments there are is told by a number and by no shape."""
+
+    @op(x="R D", segment="R < segments", segments=8, out="segments D")
+    def segment_sum(x, segment, segments=8):
+        return x.new_zeros(segments, x.shape[1]).index_add_(0, segment, x)
+
+    assert segment_sum.signature.dims == ("R", "D")
+    x, segment = segment_sum.make_inputs({"R": 1000, "D": 4})
+    assert int(segment.min()) >= 0 and int(segment.max()) == 7 and segment_sum["torch"](x, segment).shape == (8, 4)

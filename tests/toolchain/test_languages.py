@@ -147,3 +147,10 @@ def test_the_parent_side_imports_without_torch():
 def test_an_extension_of_torch_is_told_its_two_ways():
     with pytest.raises(CompileFailed, match=r"PYBIND11_MODULE.*load_inline"):
         check_contract("PYBIND11_MODULE(x, m) { }", "cuda", python=False)
+
+
+@pytest.mark.parametrize("first", ["const float* x", "float *x", "torch::Tensor x", "const at::Tensor& x"])
+def test_a_forward_of_ones_own_making_is_told_before_it_crashes(first):
+    with pytest.raises(CompileFailed, match=r"is called with tables of tensors: write it as popcorn_kernel\.h declares it"):
+        check_contract(f"void popcorn_forward({first}, long n) {{}}", "cpp", python=False)
+    check_contract("int popcorn_forward(const popcorn_tensor* inputs, int n) { float* x = 0; return 0; }", "c")

@@ -328,8 +328,23 @@ def test_the_reason_names_the_element_that_is_furthest_off_and_memory_that_nobod
     assert failure is not None
     assert "at [2, 1] it is" in failure.reason and "instead of 0.636364" in failure.reason and "1 of 12 elements is off" in failure.reason
     assert "as if nothing had been written there" in failure.reason
-    assert failure.miss is not None and failure.miss.unwritten and failure.miss.off_share == 0.083 and failure.miss.times_bound > 1e5
+    assert (
+        failure.miss is not None
+        and failure.miss.unwritten
+        and failure.miss.off_share == 0.083
+        and failure.miss.largest is not None
+        and failure.miss.times_bound > 1e5
+    )
     got[2, 1], got[0, 0] = 0.7, -2.0
     failure = judge_values(compare("out", got, None, truth, truth.float(), None, FLOOR), FLOOR)
     assert failure is not None and "at [0, 0] it is -2 instead of -1; 2 of 12 elements are off" in failure.reason
     assert failure.miss is not None and not failure.miss.unwritten
+
+
+def test_half_precision_inside_a_float32_problem_is_off_by_a_little():
+    truth = torch.randn(4096, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    failure = judge_values(compare("out", truth.bfloat16().float(), None, truth, truth.float(), None, FLOOR), FLOOR)
+    assert failure is not None and failure.miss is not None
+    assert (
+        failure.miss.off_share > 0.9 and failure.miss.times_bound > 100 and failure.miss.largest is not None and failure.miss.largest < 0.01
+    )
