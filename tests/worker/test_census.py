@@ -38,7 +38,9 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen]:
     """A process whose first thread has waited a second longer for its core each time that somebody looks."""
     seconds = iter(range(10))
     monkeypatch.setattr(accounts, "main_thread_s", lambda pid: (0.0, float(next(seconds))))
-    with subprocess.Popen([sys.executable, "-c", HIRING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HIRING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         yield process
         os.killpg(process.pid, signal.SIGKILL)
