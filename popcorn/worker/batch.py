@@ -14,7 +14,7 @@ from popcorn.worker.census import Census
 from popcorn.worker.choosing import WAYS, draw_choice, ways_of
 from popcorn.worker.disputed import settle_dispute
 from popcorn.worker.judging import OUT_OF_FORM, TIMED, hold_results
-from popcorn.worker.presence import Absent, fetch, mapped, views
+from popcorn.worker.presence import Absent, fetch, mapped, repeated, views
 from popcorn.worker.presence import asked as asked_of
 from popcorn.worker.refused import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
@@ -284,14 +284,15 @@ def _present(launch: "Launch", reply: dict[str, Any], contents: _Contents, chose
 
 
 def _refuse_views(launch: "Launch", pid: int, reply: dict[str, Any], contents: _Contents) -> None:
-    """Raises Refused for a result that lies among its inputs, as no trial allowed it: a copy that is asked for, and made where it is judged alone."""
+    """Raises Refused for a result that lies among its inputs, or where another call's lies, as no trial allowed it: a copy that is asked for, and made where
+    it is judged alone."""
     given = mapped(pid, str(Path(contents.places["inbox"]["path"]).parent))
     tensors = [path for path, shape, _ in launch.trials.last["expected"] if shape is not None]
     try:
-        found = [tensors[number] for number in views(reply, given) if number < len(tensors)]
-    except Absent:
-        return  # `fetch` says so
-    launch.session.check("timing", "aliasing", sorted(found), [], launch.trials.last["aliases"], where=TIMED)
+        with_input, with_last = ([tensors[number] for number in sorted(found)] for found in (views(reply, given), repeated(reply)))
+    except (Absent, IndexError):
+        return  # `fetch` and the oracle say so
+    launch.session.check("timing", "aliasing", with_input, with_last, launch.trials.last["aliases"], where=TIMED)
 
 
 def _handed_over(reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> tuple[list[int], list[Any]]:

@@ -81,6 +81,17 @@ def views(told: dict[str, Any], places: list[tuple[int, int]]) -> set[int]:
         raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
 
 
+def repeated(told: dict[str, Any]) -> set[int]:
+    """Numbers of the tensors that two calls have at one address, though all results are kept: the second handed out once more what the first gave. Raises
+    Absent as `fetch` does."""
+    try:
+        columns = zip(*(row[1::2] for row in told["places"]), strict=True)
+        there = [[address for address in column if address] for column in columns]  # a tensor without elements lies nowhere
+        return {number for number, addresses in enumerate(there) if len({*addresses}) < len(addresses)}
+    except (KeyError, TypeError, ValueError) as error:
+        raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
+
+
 def fetch(pid: int, told: dict[str, Any], index: int, outbox: int, size: int, used: int) -> tuple[Any, int]:
     """The result of call `index` as a packed tree, its bytes written to the file `outbox` of `size` bytes from `used` on; and the bytes used then.
 

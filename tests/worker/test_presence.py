@@ -11,7 +11,7 @@ import torch
 
 from popcorn.worker.mailbox import Alien, attach, create, pack, unpack
 from popcorn.worker.places import Places
-from popcorn.worker.presence import Absent, fetch, mapped, read_memory, readable, views
+from popcorn.worker.presence import Absent, fetch, mapped, read_memory, readable, repeated, views
 from popcorn.worker.stacking import slots_of, stacked
 
 CPU = torch.device("cpu")
@@ -127,6 +127,16 @@ def test_a_result_that_lies_among_the_inputs_is_seen_by_where_the_kernel_put_the
     assert views(places.told(), given) == {0, 2}
     with pytest.raises(Absent):
         views({"places": [[0, "x"]]}, given)
+
+
+def test_a_result_that_is_handed_out_once_more_is_seen_among_those_that_are_kept() -> None:
+    places, table = Places(), torch.randn(8, 4)
+    for first in (0, 2):
+        places.add((torch.ones(4), table[:2], torch.empty(0), table[first : first + 2]))
+    assert repeated(places.told()) == {1}
+    assert repeated({"places": []}) == set()
+    with pytest.raises(Absent):
+        repeated({"places": [[0, 1], [0, 1, 0, 2]]})
 
 
 def test_sets_are_stacked_aligned_and_come_apart_without_a_copy(tmp_path: Path) -> None:
