@@ -15,8 +15,9 @@ Severity = Literal["error", "warning", "note"]
 
 _GNU = re.compile(
     r"^(?P<file>[^\s:()][^:\n]{0,300}):(?P<line>\d{1,9})(?::\d{1,9})?:"
-    r"\s*(?P<severity>fatal error|error|warning|note|sorry, unimplemented):\s*(?P<message>.*)$"
+    r"\s*(?P<severity>[Ff]atal error|[Ee]rror|[Ww]arning|note|sorry, unimplemented):\s*(?P<message>.*)$"
 )
+"""The assembler, which sees what a kernel writes as `asm`, begins with a capital."""
 _NVCC = re.compile(
     r"^(?P<file>[^\s()][^()\n]{0,300})\((?P<line>\d{1,9})(?:,\d{1,9})?\):"
     r"\s*(?P<severity>(?:catastrophic )?error|warning|remark)\s*(?:#[\w-]+)?\s*:\s*(?P<message>.*)$"
@@ -49,7 +50,7 @@ class CompileFailed(RuntimeError):
 
 
 def parse_diagnostics(text: str) -> tuple[Diagnostic, ...]:
-    """Messages of gcc, clang, nvcc, ptxas, the linker, Python and triton, in their order, at most 50 of at most 500 characters.
+    """Messages of gcc, clang, nvcc, ptxas, the assembler, the linker, Python and triton, in their order, at most 50 of at most 500 characters.
 
     Over the cap errors are kept before warnings, warnings before notes. A text in which nothing is recognised gives ().
     """
@@ -120,6 +121,6 @@ def _python_line(line: str, frame: tuple[str, int] | None) -> Diagnostic | None:
 
 
 def _severity(word: str) -> Severity:
-    if "warning" in word:
+    if "warning" in word.lower():
         return "warning"
     return "note" if word.startswith(("note", "remark", "info")) else "error"

@@ -11,10 +11,10 @@ from popcorn.measure.timing import WINDOW_S
 from popcorn.verify.defences.clock import FIRM, IN_MOST, PRESENT_STEP_S, SLACK, STEP_S, batch_slack_s, may_be_short, over_claimed
 from popcorn.verify.defences.registry import look
 from popcorn.worker.census import Census
-from popcorn.worker.choosing import WAYS, draw_choice
+from popcorn.worker.choosing import WAYS, draw_choice, ways_of
 from popcorn.worker.disputed import settle_dispute
-from popcorn.worker.judging import OUT_OF_FORM, hold_results
-from popcorn.worker.presence import Absent, fetch
+from popcorn.worker.judging import OUT_OF_FORM, TIMED, hold_results
+from popcorn.worker.presence import Absent, fetch, mapped, repeated, views
 from popcorn.worker.presence import asked as asked_of
 from popcorn.worker.refused import Refused
 from popcorn.worker.taken import BASELINE, CANDIDATE, JUDGED_SHARE, MEMORY
@@ -37,6 +37,24 @@ _LONGEST_S = 1.0
 """Of a batch of somebody slow."""
 _SHORT_S = 1e-4
 """Calls of the reference below it are short: what is asked around them may be longer than they are."""
+_MOST_WAYS, _MOST_DRAWN, _MOST_DRAWN_BYTES = 16, 800, 16 << 20
+"""Of longer calls: input sets of which one is asked, at the most; as many of them, and as many bytes, are drawn in a twentieth of a second. Inputs that take more
+are themselves what a call works on, and nothing is saved by several at once."""
+
+
+def check_batches(launch: "Launch") -> None:
+    """Batches that the parent times, and on a CPU one before or after them that it does not: whoever is careful in trials alone, where values are not
+    always ordinary, does not know which of them he is asked."""
+    if not _stays(launch):
+        check_batch(launch)
+        return
+    first = launch.session.question({}, "unusual", launch.index)["seed"] % 2
+    for unusual in (first, not first):
+        if unusual:
+            choice = _choice(launch)
+            _batch(launch, CANDIDATE, _prepare(launch, _sets(launch, choice), choice, unusual=True), cold=False)
+        else:
+            check_batch(launch)
 
 
 def check_batch(launch: "Launch") -> None:
@@ -44,13 +62,13 @@ def check_batch(launch: "Launch") -> None:
     lie in the outbox, or on a CPU in the memory of the process, where the parent reads them. What this costs beyond the calls is measured on
     the reference's side, which reads as much and hands over as much.
 
-    It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it. Where calls are
-    short each answer chooses the next question (worker/choosing.py), so that nobody answers all of them in one stroke.
+    It is held against the cold time, the one that is recorded. On a GPU a call cannot be issued faster than the host issues it. Each answer chooses the
+    next question where calls are short or inputs small (worker/choosing.py), so that nobody answers all of them in one stroke.
     """
     claimed_s, own_s, choice = launch.recorded_s(CANDIDATE), launch.recorded_s(BASELINE), _choice(launch)
     lengthened = launch.taken.lengthened.get(launch.index, 1.0)  # by the row: what was claimed was less
-    sets = _sets(launch, choice is not None)
-    calls = sets // WAYS if choice else sets
+    sets = _sets(launch, choice)
+    calls = sets // ways_of(choice) if choice else sets
     mine_s = overhead_s = math.inf
     slack, step_s = (FIRM, PRESENT_STEP_S) if _stays(launch) else (SLACK, STEP_S)
     reference: tuple[float, float] | None = None
@@ -107,34 +125,62 @@ def check_batch(launch: "Launch") -> None:
 
 def next_questions(launch: "Launch") -> list[dict[str, Any]]:
     """What the next batch of this launch will be asked, for the oracle alone."""
-    return _questions(launch, launch.batches_made + 1, _sets(launch, _choice(launch) is not None))
+    return _questions(launch, launch.batches_made + 1, _sets(launch, _choice(launch)))
 
 
-def _questions(launch: "Launch", number: int, sets: int) -> list[dict[str, Any]]:
+def _questions(launch: "Launch", number: int, sets: int, unusual: bool = False) -> list[dict[str, Any]]:
     session = launch.session
     labels = ("launch", launch.index, "batch", number)
-    return [session.question(session.opened["nominal"], *labels, one) for one in range(sets)]
+    # one of two with large values, which most of what is left out would need
+    kinds = [("large", "one_hot", "large", "equal_rows", "large", "structured")[one % 6] if unusual else "normal" for one in range(sets)]
+    return [session.question(session.opened["nominal"], *labels, one, distribution=kind) for one, kind in enumerate(kinds)]
 
 
 def _choice(launch: "Launch") -> dict[str, Any] | None:
-    """What decides the next question, where calls are short, inputs can be stacked and results stay; None else."""
-    if launch.pace.once_s >= _SHORT_S or not _stays(launch) or launch.session.gradient:
+    """What decides the next question, where inputs can be stacked, are cheap to draw, and results stay; None else."""
+    ways = _ways(launch)
+    if ways == 1 or not _stays(launch) or launch.session.gradient:
         return None
     expected = launch.trials.last["expected"]
     known = {errors.output: errors.scale for errors in reversed(launch.trials.errors) if errors.scale}
     seed = launch.session.question({}, "choice", launch.index)["seed"]
-    return draw_choice(expected, [known.get(path) for path, _, _ in expected], launch.trials.floor, seed)
+    return draw_choice(expected, [known.get(path) for path, _, _ in expected], launch.trials.floor, seed, ways)
 
 
-def _sets(launch: "Launch", chained: bool) -> int:
-    """Input sets of about 20 ms of the reference's calls, and of 4 ms of what the candidate claims, as far as memory allows: of three quick calls what
-    is asked around them would be a third."""
+def _ways(launch: "Launch") -> int:
+    """Input sets that are drawn for a call; 1 where all that are drawn are asked."""
+    if launch.pace.once_s < _SHORT_S:
+        return WAYS
+    calls, last = _calls(launch), launch.trials.last
+    possible = (_MOST_WAYS, WAYS) if _can_stack(last["set"]["inputs"]) else ()
+    fits = (ways for ways in possible if calls * ways <= _MOST_DRAWN and calls * ways * last["input_bytes"] <= _MOST_DRAWN_BYTES)
+    return next(fits, 1)
+
+
+def _can_stack(packed: dict[str, Any]) -> bool:
+    """Whether packed inputs are contiguous tensors and nothing else (worker/stacking.py)."""
+    ((kind, items),) = packed.items()
+    return kind in ("l", "u") and all("t" in item and _contiguous(item["t"]["shape"], item["t"]["stride"]) for item in items)
+
+
+def _contiguous(shape: list[int], stride: list[int]) -> bool:
+    return all(size == 1 or step == math.prod(shape[axis + 1 :]) for axis, (size, step) in enumerate(zip(shape, stride, strict=True)))
+
+
+def _sets(launch: "Launch", choice: dict[str, Any] | None) -> int:
+    """Input sets of a batch."""
+    return _calls(launch, choice) * (ways_of(choice) if choice else 1)
+
+
+def _calls(launch: "Launch", choice: dict[str, Any] | None = None) -> int:
+    """Calls of about 20 ms by the reference, and of 4 ms of what the candidate claims, as far as memory allows: of three quick calls what is asked around them
+    would be a third. Of short ones that choose, 500."""
     each = launch.trials.last["input_bytes"] + 2 * launch.trials.last["output_bytes"] + 1
     kind = "cuda" if launch.session.bench.cuda else "cpu"
     room = MEMORY[kind] // 2 // each
     most = math.ceil(_LONGEST_S / launch.recorded_s(CANDIDATE))  # who is slow says so, and makes fewer
-    if chained:
-        return max(2, min(_CHAINED, room // WAYS, most)) * WAYS
+    if choice and launch.pace.once_s < _SHORT_S:
+        return max(2, min(_CHAINED, room // WAYS, most))
     wanted = max(_BATCH_S / max(launch.pace.once_s, 1e-6), _OF_CLAIMED_S / launch.recorded_s(CANDIDATE))
     return max(2, min(_MOST_IN_BATCH[kind], room, most, math.ceil(wanted)))
 
@@ -163,10 +209,10 @@ class _Contents:
     @property
     def calls(self) -> int:
         """Calls that are made on them."""
-        return len(self.questions) // WAYS if self.choice else len(self.questions)
+        return len(self.questions) // ways_of(self.choice) if self.choice else len(self.questions)
 
 
-def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None) -> _Contents:
+def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None, unusual: bool = False) -> _Contents:
     """Contents that were never asked for before, in buffers that both sides have open."""
     session, oracle = launch.session, launch.session.oracle
     assert oracle is not None
@@ -176,7 +222,7 @@ def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None) -> _Con
     _attach(launch, {**launch.sets, **room})
     while True:
         launch.batches_made += 1
-        questions = _questions(launch, launch.batches_made, sets)
+        questions = _questions(launch, launch.batches_made, sets, unusual)
         # which sets will be judged is known where no answer chooses them
         keep = [] if session.bench.cuda or choice else launch.draw(sets, "batch", launch.batches_made)
         census, began = launch.census(), time.monotonic()
@@ -242,6 +288,7 @@ def _present(launch: "Launch", reply: dict[str, Any], contents: _Contents, chose
     if not isinstance(places, list) or len(places) != contents.calls:
         raise Refused("runtime_error", OUT_OF_FORM, "timing")
     pid, trees, used = launch.children[CANDIDATE].pid, [], 0
+    _refuse_views(launch, pid, reply, contents)
     with Path(outbox["path"]).open("r+b") as file:
         try:
             for index in chosen:
@@ -251,6 +298,18 @@ def _present(launch: "Launch", reply: dict[str, Any], contents: _Contents, chose
         except Absent as absent:
             raise Refused("cheated", f"a result is not there when its call has been answered: {absent}", "timing", "resting") from None
     return [asked[index] for index in chosen], trees
+
+
+def _refuse_views(launch: "Launch", pid: int, reply: dict[str, Any], contents: _Contents) -> None:
+    """Raises Refused for a result that lies among its inputs, or where another call's lies, as no trial allowed it: a copy that is asked for, and made where
+    it is judged alone."""
+    given = mapped(pid, str(Path(contents.places["inbox"]["path"]).parent))
+    tensors = [path for path, shape, _ in launch.trials.last["expected"] if shape is not None]
+    try:
+        with_input, with_last = ([tensors[number] for number in sorted(found)] for found in (views(reply, given), repeated(reply)))
+    except (Absent, IndexError):
+        return  # `fetch` and the oracle say so
+    launch.session.check("timing", "aliasing", with_input, with_last, launch.trials.last["aliases"], where=TIMED)
 
 
 def _handed_over(reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> tuple[list[int], list[Any]]:

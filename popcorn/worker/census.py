@@ -65,6 +65,13 @@ def beside(pid: int) -> tuple[set[int], tuple[str, ...]]:
     return set(), ()
 
 
+def last_born() -> str:
+    """The number that the latest process or thread of this machine (or container) was given: another one when any was born since. Empty without /proc."""
+    with contextlib.suppress(OSError, IndexError):
+        return Path("/proc/loadavg").read_text().split()[4]
+    return ""
+
+
 def faults_of(pid: int) -> int:
     """Fresh pages that a process has met so far: each costs it a part of a microsecond, by nobody's doing but the memory's; 0 when it is gone."""
     with contextlib.suppress(OSError, IndexError, ValueError):
@@ -81,6 +88,7 @@ class Census:
         self._reaped_s = reaped_s(pid)
         self._main = main_thread_s(pid)
         self._beside = beside(pid)
+        self._last_born = last_born()
         self._faults = faults_of(pid)
 
     def faults(self) -> int:
@@ -96,9 +104,11 @@ class Census:
     def waited_s(self) -> float:
         """Seconds so far that the first thread waited for a core, less what its own helpers worked: those it may have let go first, and a
         helper of low priority that waits all the time says nothing. What is left is the machine's doing, not the tree's. 0 where a process
-        came or went beside the tree meanwhile: it may have been let go first as well, and nobody knows how long it worked."""
+        came or went meanwhile, in the tree or beside it: it may have been let go first as well, and nobody knows how long it worked. Of a child that is
+        reaped steps of 10 ms are told, of one that nobody waits for nothing, and who made it sees to it that it is gone: so anybody's birth will do."""
         children, reaped = beside(self._root)
-        if reaped != self._beside[1] or children - self._beside[0]:
+        gone = self._before.keys() - {*tree_of(self._root)}
+        if gone or last_born() != self._last_born or reaped != self._beside[1] or children - self._beside[0]:
             return 0.0
         ran_s, waited_s = (now - before for now, before in zip(main_thread_s(self._root), self._main, strict=True))
         return max(0.0, waited_s - max(0.0, self.cpu_s() - ran_s))

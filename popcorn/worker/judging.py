@@ -22,7 +22,7 @@ _MOST_TRIALS = 24
 _MOST_AHEAD_BYTES = 64 << 20
 """Of inputs and outputs of a trial that is made while another is under way."""
 _SIZES = {"any": "other sizes", "open": "other sizes", "held_out": "held-out sizes"}
-_TIMED = "the output of a timed call is wrong: "
+TIMED = "the output of a timed call is wrong: "
 OUT_OF_FORM = "the candidate's process answered out of form"
 
 
@@ -288,7 +288,7 @@ def _verdict(
 def hold_results(session: Session, trials: Trials, taken: Taken, questions: list[dict[str, Any]], trees: Any) -> None:
     """Results of timed calls, copied as they are now while their process is stopped: to be judged when nothing is timed."""
     assert session.oracle is not None
-    check_form(session, trees, "timing", _TIMED)
+    check_form(session, trees, "timing", TIMED)
     if len(trees) != len(questions):
         raise Refused("runtime_error", OUT_OF_FORM, "timing")
     session.ask(session.oracle, {"do": "hold", "questions": questions, "trees": trees})
@@ -309,13 +309,13 @@ def judge_held(session: Session, trials: Trials, taken: Taken) -> None:
             continue
         probe = Trials(trials.floor)
         try:
-            settle(session, item, probe, "timed", "timing", _TIMED)
+            settle(session, item, probe, "timed", "timing", TIMED)
         except Refused as refused:
             if refused.outcome != "wrong_values":
                 raise
             # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
             again = session.ask(oracle, {**message, "at": [position], "conditioning": True})["judged"][0]
-            settle(session, again, probe, "timed", "timing", _TIMED)
+            settle(session, again, probe, "timed", "timing", TIMED)
         taken.judged += probe.judged
     session.ask(oracle, {"do": "let_go"})
     session.passed["timed_outputs"] = None

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from popcorn.worker.choosing import WAYS, places_of, read_here, way
+from popcorn.worker.choosing import places_of, read_here, way, ways_of
 from popcorn.worker.failure import Failed
 from popcorn.worker.mailbox import MOST_BITS, is_sequence
 
@@ -29,8 +29,8 @@ class Places:
                 self.add(answer(slot))
             return
         offsets: dict[int, Any] = {}
-        chosen = 0
-        for first in range(0, len(slots) - WAYS + 1, WAYS):
+        chosen, ways = 0, ways_of(choice)
+        for first in range(0, len(slots) - ways + 1, ways):
             self.add(answer(slots[first + chosen]))
             form, address = (*self._rows[-1][2 * choice["tensor"] :], -1, 0)[:2]
             if form not in offsets:

@@ -56,6 +56,42 @@ def readable(pid: int) -> bool:
     return True
 
 
+def mapped(pid: int, folder: str) -> list[tuple[int, int]]:
+    """Where files of a folder lie in a process's memory, as the kernel tells it."""
+    found = []
+    with open(f"/proc/{pid}/maps") as maps:  # noqa: PTH123 - a file of the kernel's
+        for line in maps:
+            span, *_, path = line.split(maxsplit=5)
+            if path.startswith(f"{folder}/"):
+                start, _, end = span.partition("-")
+                found.append((int(start, 16), int(end, 16)))
+    return found
+
+
+def views(told: dict[str, Any], places: list[tuple[int, int]]) -> set[int]:
+    """Numbers of the tensors that lie in one of these places in any call: views of what the process was given. Raises Absent as `fetch` does."""
+    try:
+        return {
+            number
+            for row in told["places"]
+            for number, address in enumerate(row[1::2])
+            if any(start <= address < end for start, end in places)
+        }
+    except (KeyError, IndexError, TypeError) as error:
+        raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
+
+
+def repeated(told: dict[str, Any]) -> set[int]:
+    """Numbers of the tensors that two calls have at one address, though all results are kept: the second handed out once more what the first gave. Raises
+    Absent as `fetch` does."""
+    try:
+        columns = zip(*(row[1::2] for row in told["places"]), strict=True)
+        there = [[address for address in column if address] for column in columns]  # a tensor without elements lies nowhere
+        return {number for number, addresses in enumerate(there) if len({*addresses}) < len(addresses)}
+    except (KeyError, TypeError, ValueError) as error:
+        raise Absent(f"its process does not say where its results are ({type(error).__name__})") from None
+
+
 def fetch(pid: int, told: dict[str, Any], index: int, outbox: int, size: int, used: int) -> tuple[Any, int]:
     """The result of call `index` as a packed tree, its bytes written to the file `outbox` of `size` bytes from `used` on; and the bytes used then.
 
@@ -89,10 +125,10 @@ def fetch(pid: int, told: dict[str, Any], index: int, outbox: int, size: int, us
 
 def asked(pid: int, told: dict[str, Any], choice: dict[str, Any], calls: int) -> list[int]:
     """Which input sets a chain of `calls` calls was asked, from the results that chose them. Raises Absent as `fetch` does."""
-    chosen, found, size = 0, [], choosing.item_bytes(choice)
+    chosen, found, size, ways = 0, [], choosing.item_bytes(choice), choosing.ways_of(choice)
     try:
         for call in range(calls):
-            found.append(call * choosing.WAYS + chosen)
+            found.append(call * ways + chosen)
             form, address = (*told["places"][call][2 * choice["tensor"] :], -1, 0)[:2]
             places = choosing.places_of(choice, *told["forms"][form]) if form >= 0 else None
             values = [[choosing.from_bytes(choice, read_memory(pid, address + place, size)) for place in bit] for bit in places or []]

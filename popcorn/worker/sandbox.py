@@ -1,6 +1,6 @@
 """What a candidate's process may not do, asked of the Linux kernel without being root.
 
-Holds back: leaving the cores that it was given (seccomp), reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
+Holds back: leaving the cores that it was given or the group that is stopped between commands (seccomp), reading or writing files outside the lists given (Landlock), every socket but a local one, tracing and reading other processes' memory
 (seccomp, dropped capabilities), signalling processes outside (Landlock 6), other processes' limits and priorities (seccomp), siblings (seccomp), memory and queues that outlive
 it (System V's and POSIX's, seccomp), unbounded files, processes and memory (rlimits). On a CPU it connects to nobody: a socket of a service in the
 file system is no file to Landlock.
@@ -35,7 +35,8 @@ _CONNECT = {"x86_64": 42, "aarch64": 203}
 # prlimit64, sched_setscheduler, sched_setparam, sched_setattr: the process comes first, and 0 is the caller
 _OF_PROCESS = {"x86_64": (302, 144, 142, 314), "aarch64": (261, 119, 118, 274)}
 _SET_PRIORITY = {"x86_64": 141, "aarch64": 140}
-_SET_AFFINITY = {"x86_64": 203, "aarch64": 122}
+_PRETENDED = {"x86_64": (203, 109, 112), "aarch64": (122, 154, 157)}
+"""sched_setaffinity, setpgid, setsid: answered with success, and not done."""
 _CLONE, _CLONE3 = {"x86_64": 56, "aarch64": 220}, 435
 _CLONE_VM, _CLONE_VFORK, _CLONE_PARENT, _CLONE_THREAD = 0x100, 0x4000, 0x8000, 0x10000
 _ENOSYS = 38
@@ -145,8 +146,10 @@ def _restrict_syscalls(fence_services: bool = False) -> bool:
         op(equal, _CLONE[platform.machine()], 0, 6), op(load, 16), op(any_bit, _CLONE_PARENT, 2, 0), op(any_bit, _CLONE_VM, 0, 2),
         op(any_bit, _CLONE_THREAD | _CLONE_VFORK, 1, 0), refuse, allow,
     ]  # fmt: skip
-    # to leave the cores that both sides are pinned to: answered with success, since honest libraries pin threads, and not done
-    program += [op(equal, _SET_AFFINITY[platform.machine()], 0, 1), op(answer, 0x00050000)]
+    # to leave the cores that both sides are pinned to, or the group that the kernel stops whenever nothing was asked: answered with success, since honest
+    # libraries pin threads and give their helpers sessions of their own, and not done
+    for number in _PRETENDED[platform.machine()]:
+        program += [op(equal, number, 0, 1), op(answer, 0x00050000)]
     # socket(family, …): the family is the first argument (offset 16)
     program += [op(equal, socket_number, 1, 0), allow, op(load, 16), op(equal, _AF_UNIX, 0, 1), allow, refuse]
     code = ctypes.create_string_buffer(b"".join(program))

@@ -27,7 +27,7 @@ from .weakened import WITHOUT
 
 CHECKS = {
     "exact_type": "lazy_tensor", "truth": "zeros", "mutation": "cheaper_inputs", "aliasing": "static_buffer", "flags": "tf32_flag",
-    "clock": "patched_timer", "idle": "forked_burner", "cores": "stolen_cores", "peak_memory": "forged_memory", "structure": "broadcast_output",
+    "clock": "patched_timer", "cores": "stolen_cores", "peak_memory": "forged_memory", "structure": "broadcast_output",
     "repeat": "alternating",
 }  # fmt: skip
 """Defence by check → a cheat that needs it."""
@@ -125,6 +125,17 @@ def test_without_rest_work_is_done_after_the_answer(bench: Bench, store: Store, 
         # a row that settled nothing is not held, and what works on for it must have ended before the next
         monkeypatch.setattr(row, "_row", lambda launch, side, *asked: (later(rows) if side == "candidate" else rows)(launch, side, *asked))
         gets_away(judged("late_batch", bench, store))
+
+
+def test_without_idle_who_cannot_be_stopped_burns_the_references_time(bench: Bench, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nursery.Child, "_signal", lambda self, which: None)
+
+    def found() -> set[str]:
+        return {violation.defence for violation in judged("forked_burner", bench, store).record.verdict.violations}
+
+    assert found() == {"idle"}
+    with switched_off("idle"):
+        assert "idle" not in found()  # its own calls are slow as well, where it burns all the time
 
 
 def test_without_turns_an_answer_counts_for_a_question_it_was_not_given(
@@ -234,7 +245,7 @@ def test_every_defence_has_its_test_here() -> None:
     text = Path(__file__).read_text()
     constructions = {
         "hidden_seeds", "fresh_inputs", "fresh_weights", "hidden_sizes", "value_kinds", "timed_outputs", "resting", "turns", "parent_record",
-        "typed_outcomes", "limits", "speed_of_light", "sandbox", "own_process",
+        "typed_outcomes", "limits", "speed_of_light", "sandbox", "own_process", "idle",
     }  # fmt: skip
     assert set(CHECKS) | constructions == set(NAMES)
     assert text.count("def test_without") >= 14

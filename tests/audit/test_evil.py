@@ -10,7 +10,7 @@ from popcorn.worker.bench import Bench
 SLOW = {"hang", "hang_at_import", "fork_bomb"}
 SAMPLES = read_samples("evil", gpu=False)
 QUICK = [one for one in SAMPLES if not one.timed and not one.no_gain and one.name not in SLOW]
-TIMED = [one for one in SAMPLES if one.name in ("patched_block", "late_batch", "phase_by_count", "forked_burner", "stolen_cores")]
+TIMED = [one for one in SAMPLES if one.name in ("patched_block", "late_batch", "phase_by_count", "stolen_cores", "view_when_timed")]
 
 
 @pytest.mark.parametrize("sample", QUICK + TIMED, ids=lambda one: one.name)

@@ -34,6 +34,13 @@ def test_an_undefined_symbol_at_the_link_is_an_error(tmp_path):
     assert any("undefined reference" in item.message and item.severity == "error" for item in found)
 
 
+def test_what_the_assembler_refuses_is_an_error_with_its_line(tmp_path):
+    found = _said([find_compiler("c"), "-c"], tmp_path, "bad.c", 'int a;\nvoid f(void) { __asm__("no_such_thing %eax"); }\n')
+    assert [(item.file, item.line, item.severity) for item in found if "no_such_thing" in item.message] == [("bad.c", 2, "error")]
+    assert first_error(parse_diagnostics("cc1.s:6: Error: file not found: x\ncc1.s:7: Warning: odd")) == "cc1.s:6: file not found: x"
+    assert [item.severity for item in parse_diagnostics("cc1.s:7: Warning: odd")] == ["warning"]
+
+
 @needs_nvcc
 def test_nvcc_errors_have_their_lines(tmp_path):
     text = "__global__ void k(float* x) {\n  int unused;\n  x[0] = missing;\n  x[1] = 2.0f\n}\n"

@@ -11,7 +11,7 @@ import torch
 
 from popcorn.worker.mailbox import Alien, attach, create, pack, unpack
 from popcorn.worker.places import Places
-from popcorn.worker.presence import Absent, fetch, read_memory, readable
+from popcorn.worker.presence import Absent, fetch, mapped, read_memory, readable, repeated, views
 from popcorn.worker.stacking import slots_of, stacked
 
 CPU = torch.device("cpu")
@@ -109,6 +109,34 @@ def test_a_child_can_be_read_and_pages_that_nobody_may_touch_cannot() -> None:
     page = libc.mmap(None, 4096, 0, 0x22, -1, 0)  # PROT_NONE, private, anonymous
     with pytest.raises(Absent):
         read_memory(os.getpid(), page, 4)
+
+
+def test_a_result_that_lies_among_the_inputs_is_seen_by_where_the_kernel_put_their_file(tmp_path: Path) -> None:
+    """In trials such a file copied, and where it was timed it returned the input itself: 68 times as fast."""
+    for name in ("in", "out"):
+        (tmp_path / name).mkdir()
+    inputs, outputs = (
+        attach(create(tmp_path / name, "buffer", 1 << 16, CPU).address, CPU, writable=name == "out") for name in ("in", "out")
+    )
+    given, places = mapped(os.getpid(), str(tmp_path / "in")), Places()
+    assert [end - start for start, end in given] == [1 << 16]
+    view = inputs.flat[4096:8192].view(torch.float32)
+    for first in (torch.ones(4), view[:4]):
+        places.add((first, outputs.flat[:4], torch.zeros(4)))
+    places.add((torch.ones(4), outputs.flat[:4], view.view(32, 32).t()))
+    assert views(places.told(), given) == {0, 2}
+    with pytest.raises(Absent):
+        views({"places": [[0, "x"]]}, given)
+
+
+def test_a_result_that_is_handed_out_once_more_is_seen_among_those_that_are_kept() -> None:
+    places, table = Places(), torch.randn(8, 4)
+    for first in (0, 2):
+        places.add((torch.ones(4), table[:2], torch.empty(0), table[first : first + 2]))
+    assert repeated(places.told()) == {1}
+    assert repeated({"places": []}) == set()
+    with pytest.raises(Absent):
+        repeated({"places": [[0, 1], [0, 1, 0, 2]]})
 
 
 def test_sets_are_stacked_aligned_and_come_apart_without_a_copy(tmp_path: Path) -> None:

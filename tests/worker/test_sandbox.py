@@ -326,5 +326,28 @@ def test_the_cores_it_was_given_cannot_be_left_and_who_tries_is_told_yes(candida
     assert not any(word in one for one in found["tried"] for word in REFUSED)
 
 
+def test_the_group_that_is_stopped_cannot_be_left_and_who_tries_is_told_yes(candidate):
+    """Whoever left it worked on while its candidate was stopped, beside the reference: by children that it reaped itself, nobody saw for how long."""
+    found = candidate.answer("""
+        def group(tries):
+            read, write = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                told = [attempt(one) for one in tries]
+                os.write(write, json.dumps([told, os.getpgid(0), os.getsid(0)]).encode())
+                os._exit(0)
+            os.waitpid(pid, 0)
+            return json.loads(os.read(read, 4096))
+        spawned = subprocess.run([sys.executable, "-c", "import os; print(os.getpgid(0))"], start_new_session=True, capture_output=True, text=True)
+        answer(
+            own=[os.getpgid(0), os.getsid(0)], session=group([os.setsid]), alone=group([lambda: os.setpgid(0, 0)]), both=group([os.setsid, lambda: os.setpgid(0, 0)]),
+            spawned=int(spawned.stdout),
+        )
+    """)
+    own = found.pop("own")
+    assert found.pop("spawned") == own[0] == candidate.child.pid
+    assert all(set(told) == {"allowed"} and place == own for told, *place in found.values()), found
+
+
 def test_a_machine_short_of_memory_ends_the_candidate_first(candidate):
     assert candidate.answer("answer(score=open('/proc/self/oom_score_adj').read().strip())")["score"] == "1000"

@@ -8,7 +8,8 @@ from torch import nn
 PROBLEM = "matmul"
 CPU = True
 CATALOGUE = (3, 44, 57)
-CAUGHT_BY = "idle"
+OUTCOMES = {"cheated"}
+NO_GAIN = True
 TIMED = True
 
 

@@ -1,8 +1,9 @@
 """An output has memory of its own: not an input's, not the last result's.
 
-Catches: a view of an input or of a static buffer that the next call overwrites (26).
-Does not catch: a view in an output that the reference itself returns as one (it is allowed there); memory that overlaps only in a later call: timed outputs
-are judged from copies.
+Catches: a view of an input or of a static buffer that the next call overwrites (26); on a CPU also a view of an input that is handed out in timed calls alone:
+the kernel says where the inputs of the parent's batch lie.
+Does not catch: a view in an output that the reference itself returns as one (it is allowed there); on a GPU, memory that overlaps only in a later call: timed
+outputs are judged from copies.
 """
 
 from collections.abc import Collection
@@ -10,7 +11,7 @@ from collections.abc import Collection
 from popcorn.verify.defences.finding import Finding, first
 
 BY = "check"
-ENFORCED_IN = "popcorn.worker.judging"
+ENFORCED_IN = "popcorn.worker.judging, popcorn.worker.batch"
 
 
 def find(with_input: object, with_last: object, allowed: Collection[str]) -> Finding | None:
