@@ -97,7 +97,9 @@ class Oracle(Maker):
         """Whether a foreign problem's shapes fit, what it needs, and, where `values` is set, whether it runs on real ones."""
         from popcorn.worker.trying import try_problem
 
-        return try_problem(self, message["values"])
+        # a forward that is compiled is tried without: compiling takes a minute on a busy machine, and ends by a signal where tensors hold nothing
+        with torch.compiler.set_stance("force_eager"):
+            return try_problem(self, message["values"])
 
     def do_draw(self, message: dict) -> dict:
         """Sizes of one trial: the setting of that number where the problem has one, else from a seed."""

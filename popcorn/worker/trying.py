@@ -48,8 +48,7 @@ def try_problem(oracle: "Oracle", values: bool) -> dict[str, Any]:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     try:
-        # a forward that is compiled is not compiled for these: inductor's process ends by a signal where tensors hold nothing
-        with FakeTensorMode(), torch.compiler.set_stance("force_eager"):
+        with FakeTensorMode():
             model = loaded.model(nominal)
             inputs = loaded.make_inputs(nominal)
             needed = _bytes([inputs, list(model.parameters()), list(model.buffers())])
