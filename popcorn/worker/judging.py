@@ -311,11 +311,12 @@ def judge_held(session: Session, trials: Trials, taken: Taken) -> None:
         try:
             settle(session, item, probe, "timed", "timing", TIMED)
         except Refused as refused:
-            if refused.outcome != "wrong_values":
+            if refused.outcome not in ("wrong_values", "nonfinite"):
                 raise
-            # without the (costly) conditioning figure the bound is the stricter one: ask again with it before judging
+            # without the (costly) reference and conditioning the bound is the stricter one: ask again with them before judging
             again = session.ask(oracle, {**message, "at": [position], "conditioning": True})["judged"][0]
-            settle(session, again, probe, "timed", "timing", TIMED)
+            if not again["unfit"]:
+                settle(session, again, probe, "timed", "timing", TIMED)
         taken.judged += probe.judged
     session.ask(oracle, {"do": "let_go"})
     session.passed["timed_outputs"] = None

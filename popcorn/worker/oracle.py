@@ -239,11 +239,12 @@ class Oracle(Maker):
         judged = []
         held = self.held.results
         for question, got in held if message["at"] is None else [held[index] for index in message["at"]]:
-            inputs, init_args, reference = self._inputs(question), self._init_args(question), None
+            inputs, init_args, reference, unfit = self._inputs(question), self._init_args(question), None, None
             cotangents, differentiable = self._cotangents_like(inputs, question)
             if message["conditioning"] or not self.truths.dtypes or self.truths.dtype != torch.float64:
                 reference = self._answer(self._model(question, init_args), inputs, cotangents, differentiable, question, self.precision)
-            unfit = self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
+                unfit = unjudgeable(reference)  # an exponential that overflows where its truth does not
+            unfit = unfit or self.truths.settle(question, inputs, init_args, cotangents, differentiable, reference, message["conditioning"])
             found = {"structure": None, "outputs": []} if unfit else self._judge([got], message["floor"], False, verdict_only=True)
             judged.append({"unfit": unfit, **found})
         return {"judged": judged}

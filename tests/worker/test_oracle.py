@@ -152,3 +152,18 @@ def test_what_a_reference_rounds_inside_is_not_rounded_in_the_truth(tmp_path: Pa
     x = oracle._make(Question(**QUESTION))[0][0].double()
     assert torch.allclose(dict(oracle.truths.current.truth)["out"], x @ (x * 0.3).T, rtol=1e-12)
     assert oracle.truths.current.condition is not None  # how far rounding moves it can be found out, too
+
+
+@pytest.mark.parametrize(("distribution", "decides"), [("normal", True), ("large", False)])
+def test_a_timed_result_decides_nothing_where_the_reference_itself_overflows(tmp_path: Path, distribution: str, decides: bool) -> None:
+    """The truth of exp(100) is a number in float64 and none in float32."""
+    made = opened(tmp_path, TEXT.replace("x.t(), (x * 3).to(torch.float8_e4m3fn)", "torch.exp(x)"))
+    made.do_trial({"question": QUESTION, "truth": True})
+    question = {**QUESTION, "distribution": distribution, "seed": 4}
+    (inputs,) = made._inputs(Question(**question))
+    assert torch.exp(inputs).isinf().any() != decides
+    assert isinstance(made.outbox, Buffer)
+    made.outbox.reset()
+    made.do_hold({"questions": [question], "trees": [pack(torch.exp(inputs), made.outbox)]})
+    (judged,) = made.do_judge_held({"at": [0], "floor": 2e-5, "conditioning": True})["judged"]
+    assert ("NaN or infinity" not in (judged["unfit"] or "")) is decides and bool(judged["outputs"]) is decides
