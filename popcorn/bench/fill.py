@@ -249,32 +249,24 @@ def doubtful(record: Record) -> bool:
 
 
 def known_rows(store: Store, ops: set[str], machine: Machine) -> dict[tuple[str, ...], Record]:
-    """The newest conclusive record of each row of this device."""
+    """The newest conclusive record of each row of this device; none that is condemned."""
     found: dict[tuple[str, ...], Record] = {}
     for op in ops:
         for record in store.find(problem=op, kind="op", condemned=False):  # newest first
-            if _conclusive(record, machine):
+            if record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error":
                 found.setdefault(_key(record), record)
     return found
 
 
-def cached_rows(rows: Sequence[Row], store: Store, machine: Machine) -> Iterator[Record]:
-    """What the store knows already of these rows: of this device, of the present texts, the newest conclusive one of each, none condemned."""
-    open_keys = {row.key for row in rows}
-    for op in sorted({row.op.name for row in rows}):
-        for record in store.find(problem=op, kind="op", condemned=False):  # newest first
-            if _conclusive(record, machine) and _key(record) in open_keys:
-                open_keys.remove(_key(record))
-                yield record
+def cached_rows(rows: Sequence[Row], store: Store, machine: Machine) -> list[Record]:
+    """What the store knows already of these rows, of the present texts."""
+    known = known_rows(store, {row.op.name for row in rows}, machine)
+    return [known[key] for key in dict.fromkeys(row.key for row in rows) if key in known]
 
 
 def _key(record: Record) -> tuple[str, ...]:
     subject = record.subject
     return (subject.problem, subject.problem_hash, subject.implementation, subject.candidate_hash or "", record.case.id)
-
-
-def _conclusive(record: Record, machine: Machine) -> bool:
-    return record.machine.device_id == machine.device_id and record.verdict.outcome != "harness_error"
 
 
 def _note_frontier(frontier: Frontier, row: Row, record: Record) -> None:

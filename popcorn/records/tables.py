@@ -204,14 +204,6 @@ def merge(sources: Iterable[Iterable[Record]], into: Store, keep: Callable[[Reco
     return added
 
 
-def merge_records(records: Iterable[Record], into: Store) -> int:
-    """Add records that `into` lacks, by id, and return how many."""
-    known = set(into.ids())
-    fresh = [record for record in records if record.id not in known]
-    into.extend(fresh)
-    return len(fresh)
-
-
 def _open(connection: "DuckDBPyConnection", paths: Sequence[Path], judgements: Sequence[tuple[str, ...]] = ()) -> None:
     """Views over these files, then the door is shut: no other file, no network, no settings."""
     missing = [path for path in paths if not path.is_file()]

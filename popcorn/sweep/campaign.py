@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -213,35 +214,21 @@ def carry_out(folder: CampaignFolder) -> None:
     stopping: list[bool] = []
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, lambda *_: stopping.append(True))
+
+    def keep() -> None:
+        folder.keep(state | {"servers": supervisor.states()})
+
     try:
         for entry in state["steps"]:
             if entry["state"] in ("done", "dropped"):
                 continue
-            left = campaign.hours - (time.time() - state["began"]) / 3600
-            waiting = [
-                (steps[one["name"]], expected_hours(steps[one["name"]], base))
-                for one in state["steps"]
-                if one["state"] not in ("done", "dropped")
-            ]
-            for name in to_drop(waiting, left):
-                one = next(one for one in state["steps"] if one["name"] == name)
-                one |= {
-                    "state": "dropped",
-                    "reason": f"{sum(hours for _, hours in waiting):.1f} h are expected of what is left, and {max(0.0, left):.1f} h are left",
-                }
+            _drop(state, steps, base, campaign.hours - (time.time() - state["began"]) / 3600)
             if entry["state"] != "dropped":
                 entry |= {"state": "running", "began": time.time(), "expected_hours": expected_hours(steps[entry["name"]], base)}
-                folder.keep(state | {"servers": supervisor.states()})
-                code = _run(
-                    steps[entry["name"]],
-                    campaign,
-                    base,
-                    supervisor,
-                    stopping,
-                    lambda: folder.keep(state | {"servers": supervisor.states()}),
-                )
+                keep()
+                code = _run(steps[entry["name"]], campaign, base, supervisor, stopping, keep)
                 entry |= {"state": "waiting" if stopping else "done" if code == 0 else "failed", "ended": time.time(), "exit_code": code}
-            folder.keep(state | {"servers": supervisor.states()})
+            keep()
             if stopping:
                 return
     finally:
@@ -249,7 +236,17 @@ def carry_out(folder: CampaignFolder) -> None:
         (folder.path / "pid").unlink(missing_ok=True)
 
 
-def _run(step: Step, campaign: Campaign, base: Path, supervisor: Supervisor, stopping: list[bool], keep: Any) -> int:
+def _drop(state: dict[str, Any], steps: Mapping[str, Step], base: Path, left_hours: float) -> None:
+    """Mark the steps that the rest has no time for."""
+    open_ones = {one["name"]: one for one in state["steps"] if one["state"] not in ("done", "dropped")}
+    waiting = [(steps[name], expected_hours(steps[name], base)) for name in open_ones]
+    expected = sum(hours for _, hours in waiting)
+    for name in to_drop(waiting, left_hours):
+        told = f"{expected:.1f} h are expected of what is left, and {max(0.0, left_hours):.1f} h are left"
+        open_ones[name] |= {"state": "dropped", "reason": told}
+
+
+def _run(step: Step, campaign: Campaign, base: Path, supervisor: Supervisor, stopping: list[bool], keep: Callable[[], None]) -> int:
     """One step to its end; a stop is passed on once, gently."""
     options = [*campaign.submit, "--json"] if step.sweep else []
     command = (

@@ -13,7 +13,7 @@ from popcorn.records.exporting import incomplete, read_parquet
 from popcorn.records.runs import FILE
 from popcorn.records.sources import EXPECTED, source_of
 from popcorn.records.store import Store
-from popcorn.records.tables import merge_records
+from popcorn.records.tables import merge
 from popcorn.schema.record import Record
 from popcorn.sweep.done import Done
 
@@ -57,7 +57,7 @@ def merge_caches(sources: list[Path], to: Path, scrub: bool = False) -> Merged:
             fresh.append(record)
             if record.verdict.outcome not in INCOMPLETE:
                 verdicts[_question(record)].add(record.verdict.outcome)
-        told.records += merge_records(fresh, into)
+        told.records += merge([fresh], into)
         for cache in _caches(source):
             told.runs += _merge_runs(cache, to, told)
             told.jobs += _merge_jobs(cache, to)

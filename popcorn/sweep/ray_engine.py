@@ -14,7 +14,7 @@ from typing import Any
 from popcorn.agents.place import WIDTH, Place
 from popcorn.errors import BadSweep, MissingTool
 from popcorn.records.store import Store
-from popcorn.records.tables import merge_records
+from popcorn.records.tables import merge
 from popcorn.schema.machine import Machine
 from popcorn.schema.record import Record
 from popcorn.sweep.folder import SweepFolder
@@ -87,7 +87,7 @@ class RayEngine:
             self.asked += 1
         record = self._ask("evaluate", request.model_dump_json(), Record.model_validate_json)
         record = record.model_copy(update={"provenance": record.provenance.model_copy(update={"engine": "ray"})})
-        merge_records([record], self.store)
+        merge([[record]], self.store)
         return record
 
     def _ask(self, what: str, request: str, read: Callable[[Any], Any] = lambda answer: answer) -> Any:

@@ -214,9 +214,9 @@ def front_chart(rows: Rows, x: str, x_title: str, log_x: bool = False) -> Any:
     tips = ["model:N", "tier:N", "problem:N", alt.Tooltip("speedup:Q", format=".3g"), alt.Tooltip(f"{x}:Q", format=".3g"), "run:N"]
     across = ratios(alt.X, x, x_title, rows) if log_x else shares(x, x_title)
     up = ratios(alt.Y, "speedup", "speedup over eager", rows)
-    filled = alt.FillOpacity("variant:N", scale=alt.Scale(type="ordinal", domain=VARIANTS, range=[1, 0, 0.4]), legend=None)
+    filled = alt.condition("datum.variant === 'popcorn'", alt.value(1), alt.value(0))
     points = model_dots(64).mark_point(size=64, strokeWidth=1.5).encode(
-        across, up, alt.Stroke("model:N"), filled, tooltip=tips, opacity=alt.condition("datum.front", alt.value(1), alt.value(0.35)),
+        across, up, alt.Stroke("model:N"), fillOpacity=filled, tooltip=tips, opacity=alt.condition("datum.front", alt.value(1), alt.value(0.35)),
     )  # fmt: skip
     dashes = alt.StrokeDash("variant:N", scale=alt.Scale(domain=VARIANTS, range=[[1, 0], [4, 3], [1, 2]]), legend=None)
     line = (
