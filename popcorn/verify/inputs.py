@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 DISTRIBUTIONS = ("normal", "uniform", "large", "small", "equal_rows", "one_hot", "structured")
 """`large` scales half of the rows by 8, and not the first, which does not tell, and lifts their largest element, and those beside it, far above the rest; `small` scales all by 0.01; `equal_rows` repeats the first row;
-`one_hot` leaves one entry in sixteen; `structured` is a wave over the flat index: sums are coherent, neighbours differ, and an index mistake shows."""
+`one_hot` lets one entry in sixteen stand out; `structured` is a wave over the flat index: sums are coherent, neighbours differ, and an index mistake shows."""
 
 _NORMAL = {torch.randn, torch.randn_like, torch.normal, torch.Tensor.normal_}
 _UNIT = {torch.rand, torch.rand_like, torch.Tensor.uniform_}
@@ -112,7 +112,9 @@ def _real(x: torch.Tensor, distribution: str) -> torch.Tensor:
         case "equal_rows":
             return x[:1].expand_as(x).clone() if x.dim() > 1 else x
         case "one_hot":
-            return torch.where(_every(x, 16), x * 3, torch.zeros_like(x))
+            return torch.where(
+                _every(x, 16), x * 3, x * 0.1
+            )  # no zeros: in a sum of equal terms all round the same way, and a plain loop is wrong
         case _:
             return (torch.sin(_index(x) * 0.37) * 1.5).to(x.dtype) + x * 0.1
 
@@ -144,7 +146,7 @@ def _unit(x: torch.Tensor, distribution: str) -> torch.Tensor:
         case "equal_rows":
             return x[:1].expand_as(x).clone() if x.dim() > 1 else x
         case "one_hot":
-            return torch.where(_every(x, 16), x, x * 0.001)
+            return torch.where(_every(x, 16), x, x * 0.1)
         case "structured":
             return ((_index(x) * 0.618034 + x * 0.05) % 1.0).to(x.dtype).clamp(max=_under_one(x))
         case _:

@@ -2,12 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popcorn.verify.compare import compare
 from popcorn.verify.inputs import DISTRIBUTIONS, Drawing, cast, lay_out, nudge
+from popcorn.verify.judge import FLOORS, judge_values
 
 SHAPES = st.lists(st.integers(0, 7), max_size=4)
 FLOATS = st.sampled_from([torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -80,7 +83,7 @@ def test_every_distribution_has_its_own_character():
     assert 31 <= scaled.sum() <= 32 + 1 and peaks.sum() == 3 and torch.equal(drawn["small"], plain * 0.01)
     assert torch.equal(draw("large", torch.randn, ()), draw("normal", torch.randn, ()) * 8)
     assert (drawn["equal_rows"] == plain[:1]).all()
-    assert (drawn["one_hot"] == 0).float().mean() == pytest.approx(15 / 16, abs=0.02)
+    assert (drawn["one_hot"] == plain * 0.1).float().mean() == pytest.approx(15 / 16, abs=0.02)
     wave = drawn["structured"].flatten()
     assert (wave[1:] - wave[:-1]).abs().mean() > 0.1, "neighbours differ, or a shifted index would not show"
 
@@ -117,6 +120,20 @@ def test_a_mean_square_of_every_second_column_of_large_values_is_wrong():
         assert all(abs(float(x[:, first::2].square().mean() / whole) - 1) > 0.02 for first in (0, 1)), "bfloat16's tolerance is 0.008"
 
 
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plain_loop_in_float32_over_a_row_of_thousands_is_within_the_floor(distribution, seed):
+    """What a first kernel does: one running sum. Where most terms are equal all of its roundings go the same way."""
+    torch.manual_seed(seed)
+    with Drawing(distribution):
+        x = torch.randn(64, 4096)
+    powers = torch.exp(x - x.amax(-1, keepdim=True))
+    running = torch.from_numpy(np.add.accumulate(powers.numpy(), axis=-1, dtype=np.float32))
+    truth = torch.softmax(x.double(), -1)
+    errors = compare("out", powers / running[:, -1:], None, truth, torch.softmax(x, -1), None, FLOORS["float32"])
+    assert judge_values(errors, FLOORS["float32"]) is None
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_draws_in_place_keep_their_own_mean_scale_and_range(distribution, dtype):
@@ -131,7 +148,7 @@ def test_draws_in_place_keep_their_own_mean_scale_and_range(distribution, dtype)
 
 
 def test_in_place_draws_of_a_kind_are_of_that_kind():
-    assert float((draw("one_hot", torch.zeros(64, 128).uniform_, -1.0, 1.0) > -0.99).double().mean()) < 0.1
+    assert float((draw("one_hot", torch.zeros(64, 128).uniform_, -1.0, 1.0) > -0.8).double().mean()) < 0.1
     rows = draw("equal_rows", torch.zeros(8, 16).normal_)
     assert bool((rows == rows[0]).all())
     fixed = torch.ones(4)
