@@ -43,7 +43,7 @@ def counted(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def main() -> None:
-    comparing.check_batch = counted("clock", comparing.check_batch)
+    comparing.check_batches = counted("clock", comparing.check_batches)
     comparing.check_row = counted("clock", comparing.check_row)
     comparing.Launch.hold_kept = counted("timed outputs", comparing.Launch.hold_kept)  # type: ignore[method-assign]
     comparing.judge_held = counted("timed outputs", comparing.judge_held)

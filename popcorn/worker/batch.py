@@ -42,6 +42,21 @@ _MOST_WAYS, _MOST_DRAWN, _MOST_DRAWN_BYTES = 16, 800, 16 << 20
 are themselves what a call works on, and nothing is saved by several at once."""
 
 
+def check_batches(launch: "Launch") -> None:
+    """Batches that the parent times, and on a CPU one before or after them that it does not: whoever is careful in trials alone, where values are not
+    always ordinary, does not know which of them he is asked."""
+    if not _stays(launch):
+        check_batch(launch)
+        return
+    first = launch.session.question({}, "unusual", launch.index)["seed"] % 2
+    for unusual in (first, not first):
+        if unusual:
+            choice = _choice(launch)
+            _batch(launch, CANDIDATE, _prepare(launch, _sets(launch, choice), choice, unusual=True), cold=False)
+        else:
+            check_batch(launch)
+
+
 def check_batch(launch: "Launch") -> None:
     """The parent times batches itself, of contents that nobody has seen: from the moment they can be read to the moment when all outputs
     lie in the outbox, or on a CPU in the memory of the process, where the parent reads them. What this costs beyond the calls is measured on
@@ -113,10 +128,12 @@ def next_questions(launch: "Launch") -> list[dict[str, Any]]:
     return _questions(launch, launch.batches_made + 1, _sets(launch, _choice(launch)))
 
 
-def _questions(launch: "Launch", number: int, sets: int) -> list[dict[str, Any]]:
+def _questions(launch: "Launch", number: int, sets: int, unusual: bool = False) -> list[dict[str, Any]]:
     session = launch.session
     labels = ("launch", launch.index, "batch", number)
-    return [session.question(session.opened["nominal"], *labels, one) for one in range(sets)]
+    # one of two with large values, which most of what is left out would need
+    kinds = [("large", "one_hot", "large", "equal_rows", "large", "structured")[one % 6] if unusual else "normal" for one in range(sets)]
+    return [session.question(session.opened["nominal"], *labels, one, distribution=kind) for one, kind in enumerate(kinds)]
 
 
 def _choice(launch: "Launch") -> dict[str, Any] | None:
@@ -195,7 +212,7 @@ class _Contents:
         return len(self.questions) // ways_of(self.choice) if self.choice else len(self.questions)
 
 
-def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None) -> _Contents:
+def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None, unusual: bool = False) -> _Contents:
     """Contents that were never asked for before, in buffers that both sides have open."""
     session, oracle = launch.session, launch.session.oracle
     assert oracle is not None
@@ -205,7 +222,7 @@ def _prepare(launch: "Launch", sets: int, choice: dict[str, Any] | None) -> _Con
     _attach(launch, {**launch.sets, **room})
     while True:
         launch.batches_made += 1
-        questions = _questions(launch, launch.batches_made, sets)
+        questions = _questions(launch, launch.batches_made, sets, unusual)
         # which sets will be judged is known where no answer chooses them
         keep = [] if session.bench.cuda or choice else launch.draw(sets, "batch", launch.batches_made)
         census, began = launch.census(), time.monotonic()

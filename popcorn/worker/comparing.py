@@ -7,7 +7,7 @@ from popcorn.measure.steadiness import Watch
 from popcorn.measure.turns import Samples, Turns, take_turns
 from popcorn.schema.measurement import Control, Timing
 from popcorn.verify.defences.registry import look
-from popcorn.worker.batch import check_batch
+from popcorn.worker.batch import check_batches
 from popcorn.worker.disputed import lengthen_all
 from popcorn.worker.judging import Trials, judge_held, settle
 from popcorn.worker.launch import Launch, construct_reference, oracle_of
@@ -81,7 +81,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
             yield launch
             if CANDIDATE in sides:
                 check_row(launch)
-                check_batch(launch)  # in every launch: a candidate may know by a file of its own which one it is in
+                check_batches(launch)  # in every launch: a candidate may know by a file of its own which one it is in
                 launch.time_alone()
             # nothing is timed any more: the next launch's processes come while this one's go
             more = index + 1 < plan.min_rounds

@@ -94,3 +94,26 @@ def launch_of(inputs: list[Any], once_s: float) -> Any:
     return SimpleNamespace(
         pace=SimpleNamespace(once_s=once_s), trials=SimpleNamespace(last=last), session=session, recorded_s=lambda side: once_s
     )
+
+
+def test_one_batch_of_a_launch_has_unusual_values_and_nobody_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who took a maximum in trials alone was right wherever he was timed: values are ordinary there."""
+    asked: list[str] = []
+    monkeypatch.setattr(batch, "_stays", lambda launch: True)
+    monkeypatch.setattr(batch, "_choice", lambda launch: None)
+    monkeypatch.setattr(batch, "_sets", lambda launch, choice: 8)
+    monkeypatch.setattr(batch, "check_batch", lambda launch: asked.append("timed"))
+    monkeypatch.setattr(batch, "_prepare", lambda launch, sets, choice, unusual: batch._questions(launch, 1, sets, unusual))
+    monkeypatch.setattr(batch, "_batch", lambda launch, side, questions, cold: asked.append(f"{side} {questions[0]['distribution']}"))
+    orders = set()
+    for index in range(20):
+        session = SimpleNamespace(
+            opened={"nominal": {}}, question=lambda dims, *labels, distribution="normal": {"seed": labels[1], "distribution": distribution}
+        )
+        asked.clear()
+        batch.check_batches(SimpleNamespace(session=session, index=index))  # type: ignore[arg-type]
+        orders.add(tuple(asked))
+    assert orders == {("timed", "candidate large"), ("candidate large", "timed")}
+    kinds = [one["distribution"] for one in batch._questions(SimpleNamespace(session=session, index=0), 1, 8, True)]  # type: ignore[arg-type]
+    assert kinds.count("large") == 4 and "normal" not in kinds
+    assert {one["distribution"] for one in batch._questions(SimpleNamespace(session=session, index=0), 1, 8)} == {"normal"}  # type: ignore[arg-type]
