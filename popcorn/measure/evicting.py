@@ -1,10 +1,14 @@
 """Cold caches on a CPU: a buffer to read, of twice the last-level cache, or as much of that as it takes here. Needs torch.
 
-A virtual machine is told the cache of the whole processor and gets a share of it: of 480 MB on one, about 64. Reading twice what is told took 80 ms before each block there, and reading
-128 MB leaves little more. What is left is asked of a probe, whose lines are looked up in random order: a few times slower once they are gone.
+A virtual machine is told the cache of the whole processor and gets a share of it that changes with its neighbours: of 480 MB on one, now a tenth, now nearly all. Reading twice what is told
+takes 100 ms before each block there, and most of the time 128 MB leave little more. What is left is asked of a probe, whose lines are looked up in random order: a few times slower once
+they are gone.
 """
 
+import contextlib
 import mmap
+import os
+import threading
 import time
 from typing import Any
 
@@ -15,51 +19,78 @@ _TRIES = 3
 _GONE, _BACK = 0.5, 0.3
 """Shares of what looking lines up takes after reading everything: from the one on most are gone, below the other most are there again. Apart, since the one time may be of a busy
 moment and the other of a quiet one."""
+_MOST_OF_MEMORY = 0.25
+"""Share of the memory that is free."""
 
 # this thread's own time: who takes the core meanwhile says nothing about the cache
 _clock_ns = time.thread_time_ns
 
 
 class Evictor:
-    """Pages that are only read, and so stay shared by all forks of who made them."""
+    """A buffer, and how much of it is read."""
 
     def __init__(self, most_bytes: int):
-        self.most_bytes = most_bytes
+        import psutil
+
+        self.bytes = min(most_bytes, max(SURE_BYTES, int(_MOST_OF_MEMORY * psutil.virtual_memory().available)))
+        """How much is read."""
+        self._whole = _filled(self.bytes)
+        self._enough = self.bytes
+        """What was enough when this began."""
         self._gone_ns = 0
         """Least time of a probe after everything was read, where it was asked."""
-        self._buffer = _filled(self._enough() if most_bytes > SURE_BYTES else most_bytes)
-
-    @property
-    def bytes(self) -> int:
-        """How much is read."""
-        return int(self._buffer.nbytes)
+        if self.bytes > SURE_BYTES:
+            self._find_enough()
 
     def read(self) -> None:
         """Next to nothing that lay in the cache is left in it. Read only, so that no line is dirty."""
-        self._buffer.sum()
+        import torch
+
+        part = self._part(self.bytes)
+        if self.bytes <= SURE_BYTES or torch.get_num_threads() > 1:
+            part.sum()
+            return
+        # one core's way to memory is the limit: another one, idle now, takes half
+        beside = threading.Thread(target=_sum_anywhere, args=(part[: part.numel() // 2],))
+        beside.start()
+        part[part.numel() // 2 :].sum()
+        beside.join()
 
     def look(self) -> None:
-        """Is it still enough? Neighbours that had much of the cache may have left it. Else the whole is read from here on."""
-        if self.bytes < self.most_bytes and _Probe().least_ns(self._buffer) < _BACK * self._gone_ns:
-            self._buffer = _filled(self.most_bytes)
+        """Is it still enough, or again? Neighbours that had much of the cache may have left it, or come. Else everything is read until the next look."""
+        if self._enough < self._whole.nbytes:
+            share = _Probe().least_ns(self._part(self._enough)) / self._gone_ns
+            self.bytes = self._whole.nbytes if share < _BACK else self._enough if share >= _GONE else self.bytes
 
-    def _enough(self) -> int:
-        """Bytes to read: twice the least after which looking lines up takes at least half of what it takes after reading everything."""
-        probe, everything = _Probe(), _filled(self.most_bytes)
-        self._gone_ns = probe.least_ns(everything)
-        part_bytes = SURE_BYTES // 2
-        while 2 * part_bytes < self.most_bytes:
-            if probe.least_ns(everything[: part_bytes // everything.itemsize]) >= _GONE * self._gone_ns:
-                break
+    def _find_enough(self) -> None:
+        """Twice the least after which looking lines up takes at least half of what it takes after reading everything."""
+        probe, part_bytes = _Probe(), SURE_BYTES // 2
+        self._gone_ns = probe.least_ns(self._whole)
+        while 2 * part_bytes < self._whole.nbytes:
+            if probe.least_ns(self._part(part_bytes)) >= _GONE * self._gone_ns:
+                self.bytes = self._enough = 2 * part_bytes
+                return
             part_bytes *= 2
-        return min(2 * part_bytes, self.most_bytes)
+
+    def _part(self, size_bytes: int) -> Any:
+        return self._whole[: size_bytes // self._whole.itemsize]
 
 
 def _filled(size_bytes: int) -> Any:
-    """Pages of its own, which go with it; those of the heap would stay, and be copied into every fork."""
+    """Small pages of its own. Read through large ones, it would leave the processor's table of pages as it was: whoever's pages were there last would be quicker, by a tenth."""
     import torch
 
-    return torch.frombuffer(mmap.mmap(-1, size_bytes, mmap.MAP_PRIVATE), dtype=torch.float32).fill_(1.0)
+    pages = mmap.mmap(-1, size_bytes, mmap.MAP_PRIVATE)
+    with contextlib.suppress(OSError):
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return torch.frombuffer(pages, dtype=torch.float32).fill_(1.0)
+
+
+def _sum_anywhere(part: Any) -> None:
+    """On any core of the machine, not on the one that whoever asks is pinned to."""
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))  # of this thread alone
+    part.sum()
 
 
 class _Probe:

@@ -33,16 +33,6 @@ DISTURBED = 0.02
 _clock_ns = time.perf_counter_ns
 
 
-_evictor: Evictor | None = None
-
-
-def share_evictor(most_bytes: int) -> None:
-    """What is read for eviction, made once and shared by all later forks of this process."""
-    global _evictor
-    if most_bytes:
-        _evictor = Evictor(most_bytes)
-
-
 @dataclass(frozen=True)
 class WarmTimes:
     """One subject called again and again with the same inputs."""
@@ -63,15 +53,16 @@ class CpuTimer:
     name = "perf_counter"
 
     def __init__(self, cache_bytes: int):
-        self._evictor = _evictor or Evictor(2 * cache_bytes)
-        self._looked = False
+        self._cache_bytes = cache_bytes
+        self._evictor: Evictor | None = None
         self.evicted = False
         """True where somebody else on the same cores evicts before each `time`: then nothing is left to do here."""
 
-    def evict(self) -> None:
-        """Cold caches: nothing of the inputs survives in them."""
-        if not self._looked:
-            self._looked = True
+    def evict(self, look: bool = False) -> None:
+        """Cold caches: nothing of the inputs survives in them. With a `look` at whether as much is read as it takes now."""
+        if self._evictor is None:
+            self._evictor = Evictor(2 * self._cache_bytes)
+        elif look:
             self._evictor.look()
         self._evictor.read()
 

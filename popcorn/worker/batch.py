@@ -254,7 +254,7 @@ def _batch(launch: "Launch", side: str, contents: _Contents, call: bool = True, 
     ask = launch.ask_candidate if side == CANDIDATE else session.ask
     message = {"do": "batch", "call": call, **contents.places, "forward_seed": contents.questions[0]["forward_seed"]}
     if call and cold and not session.bench.cuda:
-        session.ask(launch.children[BASELINE], {"do": "evict"})  # as before a block: what was just made lies in the caches
+        session.evict()  # as before a block: what was just made lies in the caches
     waiting, began = Census(child.pid), time.monotonic()
     reply = ask(child, message)
     wall_s = time.monotonic() - began

@@ -50,7 +50,7 @@ class Bench:
         self.cores = [] if self.cuda else separate_cores(self.threads)
         self.cache = cache_folder()
         self.builds = BuildCache(self.cache / "builds")
-        self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+        self._nursery = Nursery(self.threads, self.cuda)
         self.keeps = self.cuda and os.environ.get("POPCORN_WARM") != "0"
         """Whether processes wait for the next evaluation, and trusted ones serve more than one: on a CPU a fork costs nothing."""
         self.spares = Spares(self._make_spare, most_spares(self.machine.memory_bytes)) if self.keeps else None
@@ -73,6 +73,7 @@ class Bench:
         self.built: set[str] = set()
         """Hashes of the candidates that were built here."""
         self._lock = threading.Lock()
+        self._evictor: Child | None = None
         self._count = 0
         self._closed = False
         self._started: weakref.WeakSet[Child] = weakref.WeakSet()
@@ -90,7 +91,7 @@ class Bench:
                     kept.drop()
                 if self.spares is not None:
                     self.spares.drop()
-                self._nursery = Nursery(self.threads, 0 if self.cuda else 2 * self.cache_bytes)
+                self._nursery = Nursery(self.threads, self.cuda)
             return self._nursery
 
     @property
@@ -148,6 +149,13 @@ class Bench:
         self._started.add(child)
         child.readable = child.rests and not self.cuda and readable(child.pid)  # on a GPU results lie in the device's memory
         return child
+
+    def evictor(self) -> Child:
+        """A CPU's process that empties caches before a cold block: no side's own, whose interpreter and pages would be warm after it, and one for all evaluations."""
+        if self._evictor is None or not self._lives(self._evictor):
+            folder = self.new_folder("evictor")
+            self._evictor = self.start("reference", folder, folder)
+        return self._evictor
 
     def _lives(self, child: Child) -> bool:
         nursery = self._nursery  # not the property: it drops what is kept where it finds the zygote gone, and whoever keeps asks here

@@ -70,6 +70,8 @@ class Launch:
         """The device's time a call by the driver's account of a burst, where that is longer than was claimed and accuses nobody."""
         self.attached: set[tuple[int, str]] = set()
         self.batches_made = 0
+        self.looked = False
+        """Whether it was asked how much must be read for cold caches."""
         question = session.question(session.opened["nominal"], "launch", index)
         started = [side for side in sides if side != PLANTED]
         with ThreadPoolExecutor(len(started)) as pool:
@@ -187,6 +189,8 @@ class Launch:
         self.sets = session.ask(oracle_of(session), {"do": "contents", "questions": self.questions, "keep": keep})
         with self._drawing(self._ahead(block)):
             self._take()
+        if not session.bench.cuda and block >= 0:
+            session.evict()
 
     @contextmanager
     def _drawing(self, questions: list[dict[str, Any]]) -> Iterator[None]:
@@ -222,8 +226,9 @@ class Launch:
         """The child's answer to one block, and the parent's time around it. On a CPU caches need not be cold where nothing counts."""
         child = self.children[side]
         evicted = not self.session.bench.cuda
-        if evicted and cold:  # for every side by the same process, which no candidate can have patched
-            self.session.ask(self.children[BASELINE], {"do": "evict"})
+        if evicted and cold:
+            self.session.evict(look=not self.looked)
+            self.looked = True
         message = {"do": "block", "evicted": evicted, "per_window": self.pace.per_window, "forward_seed": self.questions[0]["forward_seed"]}
         if side == PLANTED:
             # of the baseline's cold time, as it was just timed in this launch: the planted share must be a share of what is compared

@@ -147,7 +147,7 @@ class Child:
 class Nursery:
     """A zygote and the children it has forked. One a device kind; thread-safe."""
 
-    def __init__(self, threads: int, evictor_bytes: int = 0):
+    def __init__(self, threads: int, cuda: bool = False):
         self._lock = threading.Lock()
         self._changed = threading.Condition()
         self._statuses: dict[int, int] = {}
@@ -161,7 +161,7 @@ class Nursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(evictor_bytes)],
+            [sys.executable, "-P", "-m", "popcorn.worker.zygote", str(theirs.fileno()), str(int(cuda))],
             pass_fds=[theirs.fileno()],
             env=scrubbed_environment(threads),
             stdin=subprocess.DEVNULL,

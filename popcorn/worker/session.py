@@ -360,6 +360,10 @@ class Session:
         for _ in range(references):
             self.between.bring("reference", start)
 
+    def evict(self, look: bool = False) -> None:
+        """On a CPU, cold caches for whoever runs next; after a `look` at how much must be read for that."""
+        self.ask(self.bench.evictor(), {"do": "evict", "look": look})
+
     def leave(self) -> None:
         """End every child of this evaluation. In the device lane still: whoever is next there finds nobody on the way out, and those that are kept."""
         for _ in range(2):  # once more for who was on the way in

@@ -176,8 +176,8 @@ class Side:
         return reply
 
     def do_evict(self, message: dict) -> dict:
-        """Cold caches for whoever runs next on these cores: asked of the reference's side, which nobody can have patched."""
-        self._need_timer().evict()
+        """Cold caches for whoever runs next on these cores: asked of a process of its own, which nobody can have patched."""
+        self._need_timer().evict(message["look"])
         return {}
 
     def do_first(self, message: dict) -> dict:

@@ -21,13 +21,13 @@ ORPHANS_S = 0.05
 """How often orphans are looked for: a daemon that fled its parent has no longer than this."""
 
 
-def main(control_fd: int, evictor_bytes: int) -> None:
+def main(control_fd: int, cuda: bool) -> None:
     """Serve fork and kill requests until the parent closes its end."""
     control = socket.socket(fileno=control_fd)
     sandbox.become_subreaper()
     sandbox.hide_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    _import_heavy_modules(evictor_bytes)
+    _import_heavy_modules(cuda)
     Channel(control).send({"event": "ready", "pid": os.getpid()})
 
     wake_read, wake_write = os.pipe()
@@ -50,7 +50,7 @@ def main(control_fd: int, evictor_bytes: int) -> None:
         _kill_orphans(set())
 
 
-def _import_heavy_modules(evictor_bytes: int) -> None:
+def _import_heavy_modules(cuda: bool) -> None:
     """Whatever any role needs later is imported once, here, and shared by every child."""
     import torch
 
@@ -70,10 +70,7 @@ def _import_heavy_modules(evictor_bytes: int) -> None:
         "torch._subclasses.fake_tensor",
     ):
         importlib.import_module(name)
-    from popcorn.measure.timing import share_evictor
-
-    share_evictor(evictor_bytes)
-    _learn_triton(cuda=not evictor_bytes)
+    _learn_triton(cuda)
     learning.freeze()
 
 
@@ -195,4 +192,4 @@ def _children(pid: int) -> list[int]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), cuda=sys.argv[2] == "1")

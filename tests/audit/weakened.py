@@ -32,7 +32,7 @@ def without_own_process() -> None:
 PATCHES: dict[str, Callable[[], None]] = {"sandbox": without_sandbox, "own_process": without_own_process}
 
 
-def main(control_fd: int, evictor_bytes: int) -> None:
+def main(control_fd: int, cuda: bool) -> None:
     """As the zygote's own, with `_take_role` that looks at the environment first."""
     zygote = importlib.import_module("popcorn.worker.zygote")
     imports = zygote._import_heavy_modules
@@ -49,7 +49,7 @@ def main(control_fd: int, evictor_bytes: int) -> None:
         child._take_role = weakened  # type: ignore[attr-defined]
 
     zygote._import_heavy_modules = importing  # type: ignore[attr-defined]
-    zygote.main(control_fd, evictor_bytes)
+    zygote.main(control_fd, cuda)
 
 
 if __name__ == "__main__":
