@@ -55,4 +55,4 @@ def main(control_fd: int, cuda: bool) -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     os.environ.pop(WITHOUT, None)
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), cuda=sys.argv[2] == "1")
