@@ -1,5 +1,6 @@
 """Runs of agents as they go, and when they ended: tables within 100 columns. Text of models is shown as plain text only."""
 
+import os
 import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,8 @@ class AgentView:
             self.latest = [*self.latest, line][-_LATEST:]
             if not self.quiet and not self.console.is_terminal:
                 self.console.print(line, width=WIDTH, soft_wrap=True)
-                self.told.add((identity, recorder.run.turns[-1].index))
+                if os.path.sameopenfile(1, 2):  # else whoever reads stdout alone would never see it
+                    self.told.add((identity, recorder.run.turns[-1].index))
 
     def __enter__(self) -> "AgentView":
         if not self.quiet and self.console.is_terminal:

@@ -50,6 +50,7 @@ def view(
         typer.echo(json.dumps(list_cases(source, op, limit) if op else summarise(source), indent=1))
     else:
         print_within(cases(source, op, limit) if op else summary(source))
+    _tell(source)
 
 
 def diff(
@@ -61,7 +62,9 @@ def diff(
     from popcorn.bench.view import difference_table, differences
     from popcorn.cli.printing import print_within
 
-    rows = differences(_source([before]), _source([after]))
+    sources = _source([before, after])
+    rows = differences(*sources)
+    _tell(sources)
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
     elif rows:
@@ -82,7 +85,9 @@ def merge(
     from popcorn.records.tables import merge as add
 
     into = Store(to) if to else default_store()
-    added = add([_records(path) for path in sources], into, (lambda record: incomplete(record) is None) if scrub else (lambda _: True))
+    read = [_records(path) for path in sources]
+    added = add(read, into, (lambda record: incomplete(record) is None) if scrub else (lambda _: True))
+    _tell(read)
     typer.echo(f"{added} records added")
 
 
@@ -146,6 +151,15 @@ def check(
     raise typer.Exit(int(bool(found)))
 
 
+def _tell(sources: Any) -> None:
+    """What of these stores could not be read."""
+    from popcorn.records.store import Store
+
+    for one in sources if isinstance(sources, list) else [sources]:
+        for sentence in one.warnings[:MOST_TOLD] if isinstance(one, Store) else ():
+            typer.echo(f"popcorn: {sentence}", err=True)
+
+
 def _records(path: Path) -> Any:
     """Every record of a folder or a file."""
     from popcorn.records.exporting import read_parquet
@@ -162,4 +176,5 @@ def _source(paths: list[Path] | None, user: bool = True) -> Any:
 
     if not paths:
         return default_store() if user else [default_store(), *shipped_tables()]
-    return [source_of(path) for path in paths]
+    found = [source_of(path) for path in paths]
+    return found[0] if len(found) == 1 else found

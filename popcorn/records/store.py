@@ -80,7 +80,7 @@ class Store:
             with self._lock:
                 try:
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    self._warn(append_line(path, text))
+                    self.warn(append_line(path, text))
                 except OSError as error:
                     raise UnwritableStore(f"{path} cannot be written ({error.strerror}); {_rescue(text)}") from error
 
@@ -185,7 +185,7 @@ class Store:
                 self._index(path, known, text)
                 known.offset += len(text)
         if torn and not mended:
-            self._warn(mend(path))
+            self.warn(mend(path))
             self._read_on(path, known, mended=True)
 
     def _index(self, path: Path, known: _Read, text: bytes) -> None:
@@ -198,7 +198,7 @@ class Store:
             else:
                 kind, record_id, problem, candidate = _fields(json.loads(text))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            self._warn(f"{path}:{known.lines}: not a record ({type(error).__name__}); it stays there and was not read.")
+            self.warn(f"{path}:{known.lines}: not a record ({type(error).__name__}); it stays there and was not read.")
             return
         self._lines.append(_Line(path, known.lines, known.offset, len(text), record_id or "", kind or "", problem or "", candidate))
 
@@ -217,7 +217,7 @@ class Store:
         try:
             return self._load(line)
         except BadRecord as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return None
 
     # -- small things --------------------------------------------------------------------------------------------------------------
@@ -235,7 +235,8 @@ class Store:
         newest = ", ".join(f"{line.id} ({line.problem})" for line in self._lines[:-4:-1])
         return f"the last written: {newest}."
 
-    def _warn(self, sentence: str | None) -> None:
+    def warn(self, sentence: str | None) -> None:
+        """Add a sentence to `warnings`, once."""
         if sentence and sentence not in self.warnings:
             self.warnings.append(sentence)
 

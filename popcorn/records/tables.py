@@ -187,7 +187,8 @@ def _write_store(store: Store, size: int, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".table-") as folder:
         rows, said = flatten_in_processes(store.places(), Path(folder))
-        store.warnings += [sentence for sentence in said if sentence not in store.warnings]
+        for sentence in said:
+            store.warn(sentence)
         _to_parquet(rows, path)
 
 

@@ -52,7 +52,7 @@ class Source:
     """One store, under the name that pages give it."""
 
     label: str
-    tables: Store | Path | Sequence[Path]
+    tables: Store | Path | Sequence[Store | Path]
     runs: Path | None = None
     """Folder of runs."""
     searches: Path | None = None

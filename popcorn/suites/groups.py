@@ -1,6 +1,6 @@
 """Files that give their inputs as a list of groups (`get_input_groups`, `get_inputs_dyn_list`), as benchmarks for NPUs do, instead of get_inputs.
 
-A trial draws one of the groups. The texts of JSON files that lie beside the file, from which such groups are read, are kept with it.
+A trial draws one of the groups, without a GPU the first, which tends to be small. The texts of JSON files that lie beside the file, which such a function opens, are kept with it.
 """
 
 import ast
@@ -25,7 +25,9 @@ GROUP = Dim({most}, among={numbers!r}, cpu=1)
 {init}{opened}
 
 def get_inputs(GROUP=GROUP):
-    groups = {name}()[:{most}]
+    groups = list({name}())[:{most}]
+    if not groups:
+        raise ValueError("{name} lists no group of inputs")
     return groups[(GROUP - 1) % len(groups)]
 """
 _INIT = "\n\ndef get_init_inputs():\n    return []\n\n"
@@ -59,6 +61,8 @@ def _beside(text: str, path: Path) -> dict[str, str]:
         named |= {path.with_suffix(suffix).name for suffix in (".json", ".jsonl")}
     found = {}
     for one in sorted(named):
+        if path.with_name(one).is_symlink():  # it may lead out of the folder
+            continue
         try:
             found[one] = read_text(path.with_name(one))
         except PopcornError:  # what is not there, or is no text, fails where the file opens it, with its line

@@ -82,14 +82,10 @@ def _question(record: Record) -> tuple[str, ...]:
 
 
 def _records(source: Path, told: Merged) -> Iterator[Record]:
-    if source.is_file():
-        found = source_of(source)
+    nested = [path for pattern in ("records", "cache/records", "shards/*/records") for path in sorted(source.glob(pattern))]
+    for found in map(source_of, nested or [source]):
         yield from read_parquet(found) if isinstance(found, Path) else found
         told.conflicts += [] if isinstance(found, Path) else found.warnings
-        return
-    nested = [path for pattern in ("records", "cache/records", "shards/*/records") for path in sorted(source.glob(pattern))]
-    for folder in nested or [source]:
-        yield from Store(folder)
 
 
 def _caches(source: Path) -> list[Path]:

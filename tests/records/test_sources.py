@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from popcorn.cli.main import app
-from popcorn.errors import MissingFile
+from popcorn.errors import BadRecord, MissingFile
+from popcorn.records.ledger import Ledger
 from popcorn.records.sources import source_of
 from popcorn.records.store import Store
 from popcorn.records.tables import query, write_table
@@ -58,7 +59,35 @@ def test_a_line_that_is_no_record_is_told_by_file_and_line_and_the_others_are_re
     path.write_text("not a record\n" + lines_of(records))
     store = source_of(path)
     assert len(list(store)) == 3
-    assert len(store.warnings) == 1 and "mixed.jsonl:1: not a record" in store.warnings[0]
+    assert store.warnings[0].startswith(f"{path}:1: not a record") and len(store.warnings) == 1
+
+
+def test_a_list_of_records_is_read_as_its_records(tmp_path, records):
+    path = tmp_path / "demo.json"
+    path.write_text(json.dumps([json.loads(record.model_dump_json()) for record in records], indent=1))
+    assert len(ids_of(source_of(path))) == 3
+
+
+def test_what_was_condemned_beside_loose_files_stays_condemned(tmp_path, records):
+    (tmp_path / "mine.jsonl").write_text(lines_of(records))
+    (tmp_path / "folder.jsonl").mkdir()
+    Ledger(tmp_path).judge(records[0].id, "condemned", "seen to cheat")
+    store = source_of(tmp_path)
+    assert len(store.find(condemned=False)) == 2 and len(store.find()) == 3
+
+
+def test_loose_and_nested_files_are_read_both(tmp_path, records):
+    Store(tmp_path).extend(records[:1])
+    (tmp_path / "more.jsonl").write_text(lines_of(records[1:]))
+    assert len(ids_of(source_of(tmp_path))) == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe" * 1000, b"{}\n[1, 2]\n", b"[]"])
+def test_a_file_without_a_record_is_refused_with_what_may_be_given(tmp_path, content):
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(BadRecord, match=r"odd.jsonl holds no record; give a cache folder"):
+        source_of(path)
 
 
 def test_what_is_not_there_is_named_with_what_may_be_given(tmp_path):

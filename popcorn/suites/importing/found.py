@@ -20,6 +20,8 @@ MAX_DEPTH = 8
 """Folders below the one given."""
 
 ANOTHER_FILE = "another file of its folder, and problems are one file each: put what it takes from there into it"
+_INSTALLED = {"popcorn", "torch", "numpy", "triton"}
+"""Never a file of a folder, even in a checkout that has a folder of that name."""
 _SKIPPED = {".git", ".venv", "node_modules", "__pycache__", ".ipynb_checkpoints"}
 
 
@@ -150,7 +152,7 @@ def imported_from_beside(tree: ast.Module, path: Path) -> str | None:
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
         for module in modules:
             first = module.split(".")[0]
-            if not first or first == "popcorn" or first in sys.stdlib_module_names:
+            if not first or first in _INSTALLED or first in sys.stdlib_module_names:
                 continue
             if (path.parent / f"{first}.py").is_file() or (path.parent / first / "__init__.py").is_file():
                 return f"`{module}`"

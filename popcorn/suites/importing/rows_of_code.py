@@ -110,7 +110,7 @@ def _code(text: str) -> str:
     try:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        fenced = [block for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if holds_problem(block)]
+        fenced = [block for block in re.findall(r"^```[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if holds_problem(block)]
         return fenced[-1] if fenced else text
     return text
 
