@@ -89,12 +89,12 @@ STANDING: set[int] = set()
 
 
 def left_over(bench: Bench, within_s: float = 30.0) -> list[str]:
-    """Processes of this test run beside the zygote, after a moment to go. Not those of a browser that other tests left open."""
+    """Processes of this test run beside the zygote and the one that empties caches, after a moment to go. Not those of a browser that other tests left open."""
     zygote = bench.nursery._process.pid
     end = time.monotonic() + within_s
     while True:
         others = [p for p in psutil.Process().children() if p.pid in STANDING]
-        known = {zygote, *family(others)}
+        known = {zygote, bench.evictor().pid, *family(others)}
         processes = [p for p in psutil.Process().children(recursive=True) if p.pid not in known and runs(p)]
         if not processes or time.monotonic() > end:
             return [str(p) for p in processes]

@@ -84,6 +84,17 @@ def last_level_cache_bytes(root: Path = ROOT) -> int | None:
     return found[max(found)] if found else None
 
 
+def one_last_level_cache(root: Path = ROOT) -> bool:
+    """Whether all processors of the machine share one last-level cache, as far as sysfs shows it."""
+    shared = {
+        (int(level), _read(index / "shared_cpu_list") or "")
+        for index in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cache/index*")
+        if (level := (_read(index / "level") or "").strip()).isdecimal()
+    }
+    last = max((level for level, _ in shared), default=0)
+    return len({processors for level, processors in shared if level == last}) == 1
+
+
 def host_hash() -> str:
     """Eight hexadecimal digits that stand for the host's name without publishing it."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]

@@ -8,9 +8,11 @@ they are gone.
 import contextlib
 import mmap
 import os
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+from popcorn.devices.host import memory_bytes, one_last_level_cache
 
 SURE_BYTES = 128 << 20
 """Up to so many bytes are read without asking whether fewer would do."""
@@ -32,7 +34,8 @@ class Evictor:
     def __init__(self, most_bytes: int):
         import psutil
 
-        self.bytes = min(most_bytes, max(SURE_BYTES, int(_MOST_OF_MEMORY * psutil.virtual_memory().available)))
+        free_bytes = min(psutil.virtual_memory().available, memory_bytes() or most_bytes * 8)
+        self.bytes = min(most_bytes, max(SURE_BYTES, int(_MOST_OF_MEMORY * free_bytes)))
         """How much is read."""
         self._whole = _filled(self.bytes)
         self._enough = self.bytes
@@ -47,14 +50,14 @@ class Evictor:
         import torch
 
         part = self._part(self.bytes)
-        if self.bytes <= SURE_BYTES or torch.get_num_threads() > 1:
+        if self.bytes <= SURE_BYTES or torch.get_num_threads() > 1 or not one_last_level_cache():
             part.sum()
             return
-        # one core's way to memory is the limit: another one, idle now, takes half
-        beside = threading.Thread(target=_sum_anywhere, args=(part[: part.numel() // 2],))
-        beside.start()
-        part[part.numel() // 2 :].sum()
-        beside.join()
+        # one core's way to memory is the limit: another one that shares the cache, idle now, takes half
+        with ThreadPoolExecutor(1) as beside:
+            half = beside.submit(_sum_anywhere, part[: part.numel() // 2])
+            part[part.numel() // 2 :].sum()
+            half.result()
 
     def look(self) -> None:
         """Is it still enough, or again? Neighbours that had much of the cache may have left it, or come. Else everything is read until the next look."""

@@ -45,11 +45,9 @@ are themselves what a call works on, and nothing is saved by several at once."""
 def check_batches(launch: "Launch") -> None:
     """Batches that the parent times, and on a CPU one before or after them that it does not: whoever is careful in trials alone, where values are not
     always ordinary, does not know which of them he is asked."""
-    if not _stays(launch):
-        check_batch(launch)
-        return
-    first = launch.session.question({}, "unusual", launch.index)["seed"] % 2
-    for unusual in (first, not first):
+    for unusual in (True, False) if _unusual_first(launch) else (False, True):
+        if unusual and not (_stays(launch) and _unusual_kinds(launch)):
+            continue
         if unusual:
             choice = _choice(launch)
             _batch(launch, CANDIDATE, _prepare(launch, _sets(launch, choice), choice, unusual=True), cold=False)
@@ -125,15 +123,27 @@ def check_batch(launch: "Launch") -> None:
 
 def next_questions(launch: "Launch") -> list[dict[str, Any]]:
     """What the next batch of this launch will be asked, for the oracle alone."""
-    return _questions(launch, launch.batches_made + 1, _sets(launch, _choice(launch)))
+    return _questions(launch, launch.batches_made + 1, _sets(launch, _choice(launch)), _unusual_first(launch))
 
 
 def _questions(launch: "Launch", number: int, sets: int, unusual: bool = False) -> list[dict[str, Any]]:
     session = launch.session
     labels = ("launch", launch.index, "batch", number)
-    # one of two with large values, which most of what is left out would need
-    kinds = [("large", "one_hot", "large", "equal_rows", "large", "structured")[one % 6] if unusual else "normal" for one in range(sets)]
+    kinds = _unusual_kinds(launch) if unusual else ["normal"]
+    kinds = [kinds[one % len(kinds)] for one in range(sets)]
     return [session.question(session.opened["nominal"], *labels, one, distribution=kind) for one, kind in enumerate(kinds)]
+
+
+def _unusual_first(launch: "Launch") -> bool:
+    """Whether the batch of unusual values comes before those that are timed: as often as not, and nobody is told."""
+    there = _stays(launch) and bool(_unusual_kinds(launch))
+    return there and launch.session.question({}, "unusual", launch.index)["seed"] % 2 == 1
+
+
+def _unusual_kinds(launch: "Launch") -> list[str]:
+    """Of the kinds of values that decided something in trials: every second time large ones, which most of what is left out would need."""
+    others: list[str] = [kind for kind in ("one_hot", "equal_rows", "structured") if kind in launch.trials.kinds]
+    return [kind for other in others for kind in ("large", other)] if "large" in launch.trials.kinds else others
 
 
 def _choice(launch: "Launch") -> dict[str, Any] | None:
@@ -303,13 +313,13 @@ def _present(launch: "Launch", reply: dict[str, Any], contents: _Contents, chose
 def _refuse_views(launch: "Launch", pid: int, reply: dict[str, Any], contents: _Contents) -> None:
     """Raises Refused for a result that lies among its inputs, or where another call's lies, as no trial allowed it: a copy that is asked for, and made where
     it is judged alone."""
-    given = mapped(pid, str(Path(contents.places["inbox"]["path"]).parent))
     tensors = [path for path, shape, _ in launch.trials.last["expected"] if shape is not None]
     try:
+        given = mapped(pid, str(Path(contents.places["inbox"]["path"]).parent))
         with_input, with_last = ([tensors[number] for number in sorted(found)] for found in (views(reply, given), repeated(reply)))
     except (Absent, IndexError):
         return  # `fetch` and the oracle say so
-    launch.session.check("timing", "aliasing", with_input, with_last, launch.trials.last["aliases"], where=TIMED)
+    launch.session.check("timing", "aliasing", with_input, with_last, launch.trials.aliases, where=TIMED)
 
 
 def _handed_over(reply: dict[str, Any], contents: _Contents, chosen: list[int]) -> tuple[list[int], list[Any]]:

@@ -91,6 +91,7 @@ class Bench:
                     kept.drop()
                 if self.spares is not None:
                     self.spares.drop()
+                self._evictor = None
                 self._nursery = Nursery(self.threads, self.cuda)
             return self._nursery
 

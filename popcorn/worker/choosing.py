@@ -57,7 +57,7 @@ def way(values: list[list[float]], unit: float) -> int:
     """Which of the next input sets is asked, from the deciding elements."""
     found = 0
     for bit in values:
-        digits = sum(math.floor(value / unit) for value in bit if math.isfinite(value))
+        digits = sum(math.floor(value / unit) for value in bit if math.isfinite(value / unit))
         found = 2 * found + (digits & 1)
     return found
 

@@ -34,6 +34,10 @@ class Trials:
     passed: int = 0
     judged: int = 0
     left_out: list[str] = field(default_factory=list)
+    kinds: set[str] = field(default_factory=set)
+    """Of values: those of trials that decided something."""
+    aliases: set[str] = field(default_factory=set)
+    """Outputs that the reference returned as views of its inputs in any trial."""
     errors: list[OutputErrors] = field(default_factory=list)
     first_call_s: float | None = None
     notes: list[str] = field(default_factory=list)
@@ -187,6 +191,7 @@ def _run_once(
     mutated, views, shared = (told(ran, name) for name in ("mutated", "aliases_input", "shared_output"))
     session.check(stage, "mutation", mutated, where=where)
     session.check(stage, "aliasing", views, shared, trial["aliases"], where=where)
+    trials.aliases.update(trial["aliases"])
     session.check(stage, "flags", ran.get("flags"), where=where)
     session.remarks.update(dict.fromkeys(remarks(ran.get("flags"))))
     trees = ran.get("trees")
@@ -194,7 +199,9 @@ def _run_once(
     # every figure of the first trial; of the others those that people read only where the rest does not pass at first sight
     judged = session.ask(oracle, {"do": "judge", "trees": trees, "floor": trials.floor, "figures": nominal, "blind": trials.blind})
     trials.blind = judged["blind"]
+    before = trials.judged
     settle(session, judged, trials, question["distribution"], stage, where)
+    trials.kinds |= {question["distribution"]} if trials.judged > before else set()
 
 
 def check_form(session: Session, trees: Any, stage: Any, where: str) -> None:

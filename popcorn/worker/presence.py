@@ -8,6 +8,7 @@ import ctypes
 import itertools
 import math
 import os
+from pathlib import Path
 from typing import Any
 
 from popcorn.worker import choosing
@@ -57,14 +58,18 @@ def readable(pid: int) -> bool:
 
 
 def mapped(pid: int, folder: str) -> list[tuple[int, int]]:
-    """Where files of a folder lie in a process's memory, as the kernel tells it."""
+    """Where files of a folder lie in a process's memory, as the kernel tells it. Raises Absent where it does not."""
+    folder = os.path.realpath(folder)  # as the kernel names it
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise Absent(f"its map of memory cannot be read ({error.strerror})") from None
     found = []
-    with open(f"/proc/{pid}/maps") as maps:  # noqa: PTH123 - a file of the kernel's
-        for line in maps:
-            span, *_, path = line.split(maxsplit=5)
-            if path.startswith(f"{folder}/"):
-                start, _, end = span.partition("-")
-                found.append((int(start, 16), int(end, 16)))
+    for line in lines:
+        span, *_, path = line.split(maxsplit=5)
+        if path.startswith(f"{folder}/"):
+            start, _, end = span.partition("-")
+            found.append((int(start, 16), int(end, 16)))
     return found
 
 

@@ -362,7 +362,10 @@ class Session:
 
     def evict(self, look: bool = False) -> None:
         """On a CPU, cold caches for whoever runs next; after a `look` at how much must be read for that."""
-        self.ask(self.bench.evictor(), {"do": "evict", "look": look})
+        try:
+            self.ask(self.bench.evictor(), {"do": "evict", "look": look})
+        except Refused as refused:  # nobody's fault but ours
+            raise HarnessFailure(f"the caches could not be emptied: {refused.reason}") from None
 
     def leave(self) -> None:
         """End every child of this evaluation. In the device lane still: whoever is next there finds nobody on the way out, and those that are kept."""

@@ -1,6 +1,7 @@
 """As much is read as leaves nothing in a cache, and no less."""
 
 import pytest
+import torch
 
 from popcorn.devices.host import last_level_cache_bytes
 from popcorn.measure import evicting
@@ -48,6 +49,19 @@ def test_a_share_that_has_grown_is_seen_and_all_is_read_from_then_on(machine):
     machine(20 * MB)
     evictor.look()
     assert evictor.bytes == 64 * MB
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("most_mb", [1, 8])
+def test_all_of_it_is_read_once_by_one_core_or_by_two_that_share_the_cache(machine, monkeypatch, shared, most_mb):
+    machine(3 * MB)
+    monkeypatch.setattr(evicting, "one_last_level_cache", lambda: shared)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    read_bytes, spans = [], []
+    real = torch.Tensor.sum
+    monkeypatch.setattr(torch.Tensor, "sum", lambda part: (read_bytes.append(part.nbytes), spans.append(part.data_ptr()), real(part))[-1])
+    Evictor(most_mb * MB).read()
+    assert sum(read_bytes) == most_mb * MB and len(set(spans)) == len(read_bytes) == (2 if shared and most_mb > 2 else 1)
 
 
 def test_what_lay_in_this_machines_cache_is_looked_up_more_slowly_after_reading_twice_as_much():

@@ -1,6 +1,7 @@
 """What a bench leaves behind, and what it takes away of others."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,19 +16,38 @@ from popcorn.records.store import Store
 from popcorn.suites.problems import find_problem
 from popcorn.worker.bench import Bench, BenchClosed, sweep
 from popcorn.worker.request import Request
+from tests.processes import gone
 
 
 def test_folders_of_processes_that_are_gone_are_removed_and_nothing_else(tmp_path):
-    gone = subprocess.Popen([sys.executable, "-c", "pass"])
-    gone.wait()
-    names = {f"popcorn-{gone.pid}-abc": False, f"popcorn-{os.getpid()}-abc": True, "popcorn-notes-abc": True, "other-1-abc": True}
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    names = {f"popcorn-{ended.pid}-abc": False, f"popcorn-{os.getpid()}-abc": True, "popcorn-notes-abc": True, "other-1-abc": True}
     for name in names:
         (tmp_path / name).mkdir()
         (tmp_path / name / "in-1").write_bytes(b"x")
-    (tmp_path / f"popcorn-{gone.pid}-file").write_text("not a folder")
+    (tmp_path / f"popcorn-{ended.pid}-file").write_text("not a folder")
     sweep(tmp_path)
     assert {name: (tmp_path / name).exists() for name in names} == names
-    assert (tmp_path / f"popcorn-{gone.pid}-file").exists()
+    assert (tmp_path / f"popcorn-{ended.pid}-file").exists()
+
+
+def test_who_empties_caches_is_one_process_and_another_one_after_its_end_or_the_zygotes(tmp_path, monkeypatch):
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
+    with Bench("cpu") as bench:
+        first = bench.evictor()
+        assert bench.evictor() is first and first.pid in bench.waiting()
+        assert first.ask({"do": "evict", "look": True}, 60.0)["ok"] == {}
+        os.kill(first.pid, signal.SIGKILL)
+        assert gone(first.pid)
+        second = bench.evictor()
+        bench.nursery._process.kill()
+        bench.nursery._process.wait()
+        end = time.monotonic() + 30
+        while not bench._nursery.gone and time.monotonic() < end:
+            time.sleep(0.01)
+        third = bench.evictor()
+        assert len({first.pid, second.pid, third.pid}) == 3 and third.ask({"do": "evict", "look": False}, 60.0)["ok"] == {}
 
 
 def test_a_killed_zygote_costs_no_evaluation_its_answer(tmp_path):

@@ -105,15 +105,15 @@ def test_one_batch_of_a_launch_has_unusual_values_and_nobody_is_told_which(monke
     monkeypatch.setattr(batch, "check_batch", lambda launch: asked.append("timed"))
     monkeypatch.setattr(batch, "_prepare", lambda launch, sets, choice, unusual: batch._questions(launch, 1, sets, unusual))
     monkeypatch.setattr(batch, "_batch", lambda launch, side, questions, cold: asked.append(f"{side} {questions[0]['distribution']}"))
-    orders = set()
+    orders, trials = set(), SimpleNamespace(kinds={"normal", "large", "one_hot", "structured"})
     for index in range(20):
         session = SimpleNamespace(
             opened={"nominal": {}}, question=lambda dims, *labels, distribution="normal": {"seed": labels[1], "distribution": distribution}
         )
         asked.clear()
-        batch.check_batches(SimpleNamespace(session=session, index=index))  # type: ignore[arg-type]
+        batch.check_batches(SimpleNamespace(session=session, index=index, trials=trials))  # type: ignore[arg-type]
         orders.add(tuple(asked))
     assert orders == {("timed", "candidate large"), ("candidate large", "timed")}
-    kinds = [one["distribution"] for one in batch._questions(SimpleNamespace(session=session, index=0), 1, 8, True)]  # type: ignore[arg-type]
-    assert kinds.count("large") == 4 and "normal" not in kinds
-    assert {one["distribution"] for one in batch._questions(SimpleNamespace(session=session, index=0), 1, 8)} == {"normal"}  # type: ignore[arg-type]
+    kinds = [one["distribution"] for one in batch._questions(SimpleNamespace(session=session, index=0, trials=trials), 1, 8, True)]  # type: ignore[arg-type]
+    assert kinds.count("large") == 4 and {*kinds} == {"large", "one_hot", "structured"}, "of those that decided something in trials"
+    assert {one["distribution"] for one in batch._questions(SimpleNamespace(session=session, index=0, trials=trials), 1, 8)} == {"normal"}  # type: ignore[arg-type]
