@@ -95,7 +95,7 @@ def _compare(session: Session, trials: Trials, sides: list[str], plant: float = 
         judge_held(session, trials, taken)
 
     watch = Watch(session.bench.machine, *session.processes())
-    # on a CPU nobody's turn follows one of its own process, whose pages the processor still knows: the two that share one come first and last
+    # on a CPU nobody's block follows one of its own process within a turn, as the processor would still know its pages: the two that share one come first and last
     order = sides if cuda or CONTROL not in sides else [CONTROL, *(side for side in sides if side != CONTROL)]
     turns = take_turns(open_round, order, (sides[0], sides[1]), plan, progress=session.progress)
     lengthen_all(turns.samples.get(CANDIDATE, []), taken)
