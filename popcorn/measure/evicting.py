@@ -40,6 +40,7 @@ class Evictor:
         self._whole = _filled(self.bytes)
         self._enough = self.bytes
         """What was enough when this began."""
+        self._shared = one_last_level_cache()
         self._gone_ns = 0
         """Least time of a probe after everything was read, where it was asked."""
         if self.bytes > SURE_BYTES:
@@ -50,7 +51,7 @@ class Evictor:
         import torch
 
         part = self._part(self.bytes)
-        if self.bytes <= SURE_BYTES or torch.get_num_threads() > 1 or not one_last_level_cache():
+        if self.bytes <= SURE_BYTES or torch.get_num_threads() > 1 or not self._shared:
             part.sum()
             return
         # one core's way to memory is the limit: another one that shares the cache, idle now, takes half

@@ -1,7 +1,5 @@
 """Where records are read from: whatever holds some, by its path. Free of torch."""
 
-import atexit
-import functools
 import json
 import shutil
 import tempfile
@@ -11,6 +9,7 @@ from typing import Any
 from popcorn.errors import BadRecord, MissingFile
 from popcorn.records.ledger import FILE as LEDGER
 from popcorn.records.store import Store
+from popcorn.records.tables import own_folder
 
 EXPECTED = "a cache folder, a folder of records, a file of them (one JSON object a line), or a Parquet file"
 _PARQUET = b"PAR1"
@@ -40,7 +39,7 @@ class _Copied(Store):
     """Copies of files of lines, told of by the names of the files themselves."""
 
     def __init__(self, files: list[Path], ledger: Path | None = None):
-        super().__init__(Path(tempfile.mkdtemp(dir=_own_folder())) / "records")
+        super().__init__(Path(tempfile.mkdtemp(dir=own_folder())) / "records")
         self._names = {}
         for number, file in enumerate(files):
             copy = self.folder / str(number) / "lines.jsonl"
@@ -76,10 +75,3 @@ def _parsed(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-@functools.cache
-def _own_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="popcorn-lines-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

@@ -148,11 +148,12 @@ def refresh_table(store: Store) -> Path:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise
         name = hashlib.sha256(str(store.folder.resolve()).encode()).hexdigest()[:16]
-        return _refreshed(store, _own_folder() / name / "records.parquet")
+        return _refreshed(store, own_folder() / name / "records.parquet")
 
 
 @functools.cache
-def _own_folder() -> Path:
+def own_folder() -> Path:
+    """A temporary folder of this process, which goes with it."""
     folder = Path(tempfile.mkdtemp(prefix="popcorn-tables-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

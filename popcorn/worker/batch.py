@@ -45,14 +45,13 @@ are themselves what a call works on, and nothing is saved by several at once."""
 def check_batches(launch: "Launch") -> None:
     """Batches that the parent times, and on a CPU one before or after them that it does not: whoever is careful in trials alone, where values are not
     always ordinary, does not know which of them he is asked."""
-    for unusual in (True, False) if _unusual_first(launch) else (False, True):
-        if unusual and not (_stays(launch) and _unusual_kinds(launch)):
-            continue
-        if unusual:
+    first = _unusual_first(launch)
+    for unusual in (first, not first):
+        if not unusual:
+            check_batch(launch)
+        elif _unusual_kinds(launch):
             choice = _choice(launch)
             _batch(launch, CANDIDATE, _prepare(launch, _sets(launch, choice), choice, unusual=True), cold=False)
-        else:
-            check_batch(launch)
 
 
 def check_batch(launch: "Launch") -> None:
@@ -136,12 +135,13 @@ def _questions(launch: "Launch", number: int, sets: int, unusual: bool = False) 
 
 def _unusual_first(launch: "Launch") -> bool:
     """Whether the batch of unusual values comes before those that are timed: as often as not, and nobody is told."""
-    there = _stays(launch) and bool(_unusual_kinds(launch))
-    return there and launch.session.question({}, "unusual", launch.index)["seed"] % 2 == 1
+    return bool(_unusual_kinds(launch)) and launch.session.question({}, "unusual", launch.index)["seed"] % 2 == 1
 
 
 def _unusual_kinds(launch: "Launch") -> list[str]:
-    """Of the kinds of values that decided something in trials: every second time large ones, which most of what is left out would need."""
+    """Where results stay, of the kinds of values that decided something in trials: every second time large ones, which most of what is left out would need."""
+    if not _stays(launch):
+        return []
     others: list[str] = [kind for kind in ("one_hot", "equal_rows", "structured") if kind in launch.trials.kinds]
     return [kind for other in others for kind in ("large", other)] if "large" in launch.trials.kinds else others
 
