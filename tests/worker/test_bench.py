@@ -16,7 +16,6 @@ from popcorn.records.store import Store
 from popcorn.suites.problems import find_problem
 from popcorn.worker.bench import Bench, BenchClosed, sweep
 from popcorn.worker.request import Request
-from tests.processes import gone
 
 
 def test_folders_of_processes_that_are_gone_are_removed_and_nothing_else(tmp_path):
@@ -39,7 +38,7 @@ def test_who_empties_caches_is_one_process_and_another_one_after_its_end_or_the_
         assert bench.evictor() is first and first.pid in bench.waiting()
         assert first.ask({"do": "evict", "look": True}, 60.0)["ok"] == {}
         os.kill(first.pid, signal.SIGKILL)
-        assert gone(first.pid)
+        assert bench.nursery.wait(first.pid, 30.0) == -signal.SIGKILL  # the zygote tells of its end, a moment after it
         second = bench.evictor()
         bench.nursery._process.kill()
         bench.nursery._process.wait()
