@@ -52,7 +52,10 @@ class Recorder:
         """Tools as they were used, in order; for agents that are not ours."""
         self.answer: Answer | None = None
         self.ended: Run | None = self.journal.finished()
-        if not opened:
+        if self.ended is not None:  # it may have been killed between its last line and its file
+            self.run = self.ended
+            write_run(self.run, self.journal.folder.parent)
+        elif not opened:
             self.journal.add("open", run=self.run.model_dump(mode="json"))
             write_run(self.run, self.journal.folder.parent)
         self.observe("open", self)

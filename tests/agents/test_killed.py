@@ -20,8 +20,8 @@ SCRIPT = [
     Reply(calls=[("profile_kernel", {"kernel_code": right(2.0)})]),
     Reply(calls=[("submit_kernel", {"kernel_code": right(3.0)})]),
 ]
-MOMENTS = [(1, "answered"), (2, "calling"), (3, "turn"), (4, "answered"), (5, "calling"), (6, "answered"), (6, "turn")]
-"""Turn, and: its answer is on disk · a tool is about to run · the turn is whole."""
+MOMENTS = [(1, "answered"), (2, "calling"), (3, "turn"), (4, "answered"), (5, "calling"), (6, "answered"), (6, "turn"), (6, "ended")]
+"""Turn, and: its answer is on disk · a tool is about to run · the turn is whole · the journal has its end, the run's file not."""
 
 
 def start(server: ModelServer, folder: Path, moments: list[tuple[int, str]]) -> list[int]:
