@@ -1,7 +1,8 @@
 """Place: who judges for the agents of this process, and what is known of the machine. One a device, shared by every agent."""
 
 import os
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class Place:
     engine: Engine
     device: str = "auto"
     devices: int = 1
+    _one_measures: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @cached_property
     def _machine(self) -> Machine:
@@ -49,14 +51,20 @@ class Place:
         return "cpu" if self._machine.kind == "cpu" else "full"
 
     def measure_ceilings(self) -> dict[str, float]:
-        """Measure and keep them, in the device lane where the engine has one; the lane's seconds."""
+        """Measure and keep them, in the device lane where the engine has one, unless another who asked was there before; the lane's seconds."""
         device = "cpu" if self._machine.kind == "cpu" else f"cuda:{self._machine.device_index}"
         bench = getattr(self.engine, "bench", None)
         if bench is None:
-            save_ceilings(measure_in_child(device), self._machine, cache_folder() / "ceilings")
+            with self._one_measures:
+                if self.ceilings() is None:
+                    save_ceilings(measure_in_child(device), self._machine, cache_folder() / "ceilings")
             return {"queue_s": 0.0, "run_s": 0.0}
-        measured, lane = bench.device_lane.run(lambda: measure_in_child(device))
-        bench.keep_ceilings(measured)
+
+        def measure() -> None:
+            if bench.ceilings is None:
+                bench.keep_ceilings(measure_in_child(device))
+
+        _, lane = bench.device_lane.run(measure)
         return {"queue_s": lane.queue_s, "run_s": lane.run_s}
 
     def check(self, problem: Problem) -> None:

@@ -6,12 +6,14 @@ ended are in the store, so nothing is lost but time. Records come back over the 
 
 import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from popcorn.agents.place import WIDTH, Place
+from popcorn.devices.ceilings import Ceilings
 from popcorn.errors import BadSweep, MissingTool
 from popcorn.records.store import Store
 from popcorn.records.tables import merge
@@ -24,6 +26,9 @@ from popcorn.worker.request import Request
 
 TRIES = 5
 """Actors that may die of one request before it is a fault of ours: a candidate lives in a process of its own and cannot reach an actor."""
+
+_RETURN_S = 5.0
+"""What an actor that died needs about to be there again; waited where all did under one request."""
 
 
 class Device:
@@ -47,6 +52,14 @@ class Device:
     def machine(self) -> str:
         """Its facts."""
         return self.place.machine().model_dump_json()
+
+    def ceilings(self) -> str:
+        """Those of its device, measured in its lane where nobody did before."""
+        if self.place.ceilings() is None:
+            self.place.measure_ceilings()
+        found = self.place.ceilings()
+        assert found is not None
+        return found.model_dump_json()
 
     def process(self) -> int:
         """Its process id, for whoever wants to see it die."""
@@ -72,7 +85,7 @@ class RayEngine:
 
     def build(self, request: Request) -> "Future[Built]":
         """On some actor's node; its cache of builds is that node's."""
-        return self._pool.submit(lambda: self._ask("build", request.model_dump_json()))
+        return self._pool.submit(lambda: self.ask("build", request.model_dump_json()))
 
     def close(self) -> None:
         """End the actors."""
@@ -85,24 +98,29 @@ class RayEngine:
     def _evaluate(self, request: Request) -> Record:
         with self._lock:
             self.asked += 1
-        record = self._ask("evaluate", request.model_dump_json(), Record.model_validate_json)
+        record = self.ask("evaluate", request.model_dump_json(), read=Record.model_validate_json)
         record = record.model_copy(update={"provenance": record.provenance.model_copy(update={"engine": "ray"})})
         merge([[record]], self.store)
         return record
 
-    def _ask(self, what: str, request: str, read: Callable[[Any], Any] = lambda answer: answer) -> Any:
+    def ask(self, what: str, *asked: str, read: Callable[[Any], Any] = lambda answer: answer) -> Any:
+        """What some actor's method answers, as it is read; another actor's where that one dies. Raises what the method raises, BadSweep after TRIES."""
         import ray
 
         last: Exception | None = None
+        left: set[int] = set()  # actors that died of it, or while they had it: they may be on their way back, and nobody is less busy
         for _ in range(TRIES):
-            index, job = self._take()
+            if len(left) >= len(self.actors):
+                time.sleep(_RETURN_S)
+            index, job = self._take(left)
             fault: str | None = None
             try:
-                answer = read(ray.get(getattr(self.actors[index], what).remote(request)))
+                answer = read(ray.get(getattr(self.actors[index], what).remote(*asked)))
                 fault = _fault_in(answer)
                 return answer
             except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as died:
                 last = died
+                left.add(index)
                 with self._lock:
                     self.moved += 1
             except Exception as error:
@@ -112,11 +130,11 @@ class RayEngine:
                 self._give_back(index, job, fault)
         raise BadSweep(f"{TRIES} actors died of one request ({type(last).__name__}); look at Ray's logs of these nodes.")
 
-    def _take(self) -> tuple[int, str]:
-        """An actor, and a name for what it is given."""
+    def _take(self, left: Collection[int] = ()) -> tuple[int, str]:
+        """An actor, none of those `left` while there are others, and a name for what it is given."""
         with self._lock:
-            everybody = range(len(self.actors))
-            index = min([i for i in everybody if not self._health.rests(f"actor {i}")] or everybody, key=self._busy.__getitem__)
+            others = [i for i in range(len(self.actors)) if i not in left] or range(len(self.actors))
+            index = min([i for i in others if not self._health.rests(f"actor {i}")] or others, key=self._busy.__getitem__)
             self._busy[index] += 1
             self._given += 1
             self._health.begins(f"actor {index}", str(self._given))
@@ -196,21 +214,25 @@ def opener(
 
 
 class RayPlace(Place):
-    """A place whose machine is that of its actors."""
+    """A place whose machine is that of its actors, whatever this process runs on."""
 
     def __init__(self, engine: RayEngine):
         import ray
 
         super().__init__(engine, "auto")
-        self._seen = Machine.model_validate_json(ray.get(engine.actors[0].machine.remote()))
+        self._machine = Machine.model_validate_json(ray.get(engine.actors[0].machine.remote()))  # of the first actor; all are of one kind
+        self._measured: Ceilings | None = None
 
-    def machine(self) -> Machine:
-        """Of the first actor; all are of one kind."""
-        return self._seen
+    def ceilings(self) -> Ceilings | None:
+        """An actor's, once they were asked for."""
+        return self._measured
 
-    def size(self) -> Any:
-        """By that machine."""
-        return "cpu" if self._seen.kind == "cpu" else "full"
+    def measure_ceilings(self) -> dict[str, float]:
+        """By an actor, or what it has; its lane's seconds stay with it."""
+        with self._one_measures:
+            if self._measured is None:
+                self._measured = self.engine.ask("ceilings", read=Ceilings.model_validate_json)  # type: ignore[attr-defined]
+        return {"queue_s": 0.0, "run_s": 0.0}
 
 
 def _environment() -> dict[str, Any]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from popcorn.devices.ceilings import Ceilings, save_ceilings
+from popcorn.devices.probe import probe
 from popcorn.records.store import Store
 from popcorn.suites.problems import find_problem
 from popcorn.worker.request import Request
@@ -42,6 +44,20 @@ def test_a_sweep_of_agents_is_judged_on_the_cluster_and_recorded_here(cluster, t
     session = run_here(folder, opener(None, folder, inside=open_pretend))
     assert session.counts["done"] == 4 and {run.outcome for run in read_runs(tmp_path / "cache" / "runs" / "agents")} == {"correct"}
     assert {record.provenance.engine for record in Store(tmp_path / "cache" / "records")} == {"ray"}
+
+
+def test_ceilings_are_those_of_the_actors_machine_and_not_of_this_one(cluster, tmp_path, monkeypatch):
+    from popcorn.sweep.ray_engine import RayPlace, start
+
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "here"))
+    save_ceilings(Ceilings(bandwidth_bytes_per_s=1.5e12), probe("cpu"), tmp_path / "there" / "ceilings")
+    engine = start(None, 1, open_pretend, tmp_path / "there", Store(tmp_path / "here" / "records"))
+    place = RayPlace(engine)
+    assert place.ceilings() is None
+    place.measure_ceilings()
+    assert place.ceilings().bandwidth_bytes_per_s == 1.5e12 == place.machine().bandwidth_bytes_per_s
+    assert not (tmp_path / "here" / "ceilings").exists(), "nothing was measured where the driver runs"
+    engine.close()
 
 
 def test_an_actor_that_is_killed_mid_job_loses_nothing_but_time(cluster, tmp_path, monkeypatch):

@@ -18,6 +18,12 @@ def test_a_device_that_fails_at_once_rests_and_the_others_are_asked(tmp_path):
     assert given[0] == 5 and min(given[1:]) > 20
 
 
+def test_an_actor_that_died_of_a_request_does_not_get_it_again_while_there_are_others(tmp_path):
+    engine = RayEngine([object()] * 2, Store(tmp_path))
+    given = [engine._take({0})[0] for _ in range(10)]  # the dead one is the idle one
+    assert given == [1] * 10 and engine._take({0, 1})[0] == 0
+
+
 def test_where_all_rest_requests_still_go_somewhere(tmp_path):
     engine = RayEngine([object()] * 2, Store(tmp_path))
     for _ in range(20):
