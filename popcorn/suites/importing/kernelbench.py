@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
 def looks_like(folder: Path) -> bool:
     """Whether there are level folders, or Python files with a class Model."""
     return any(
-        _level(path.relative_to(folder.resolve())) is not None or _has_model(path) for path in files_below(folder.resolve(), ".py")[:200]
+        _level(path.relative_to(folder.resolve())) is not None or has_model(path) for path in files_below(folder.resolve(), ".py")[:200]
     )
 
 
@@ -30,7 +30,7 @@ def read(folder: Path) -> list[Found]:
     root = folder.resolve()
     paths = files_below(root, ".py")
     in_levels = [path for path in paths if _level(path.relative_to(root)) is not None]
-    wanted = in_levels or [path for path in paths if _has_model(path)]
+    wanted = in_levels or [path for path in paths if has_model(path)]
     wanted = [path for path in wanted if not (path.stem in _ANSWERS and path.with_name("reference.py") in wanted)]
     variants = {_variant(path.relative_to(root)) for path in wanted}
     found: list[Found] = []
@@ -91,7 +91,8 @@ def _variant(relative: Path) -> str | None:
     return snake(parts[-1]) if parts and not _LEVEL.fullmatch(parts[-1]) and _level(relative) is not None else None
 
 
-def _has_model(path: Path) -> bool:
+def has_model(path: Path) -> bool:
+    """Whether a file means to be a problem of this form."""
     try:
         text = read_python(path)
     except PopcornError:

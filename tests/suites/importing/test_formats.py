@@ -247,3 +247,15 @@ def test_any_bytes_in_any_file_are_a_reason_and_never_a_crash(tmp_path: Path, co
 
 def test_names_become_ids() -> None:
     assert [snake(text) for text in ("ConvTranspose2d_Mish", "a b--c", "…")] == ["conv_transpose2d_mish", "a_b_c", "unnamed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"), [(samples.SOFTMAX.replace("(batch_size, dim)", "(batch_size, D)"), True), ("class ModelNew:\n    pass\n", False)]
+)
+def test_problems_that_are_refused_keep_their_reasons_beside_a_strangers_file(tmp_path: Path, text: str, kept: bool) -> None:
+    write(tmp_path, {"level1/1_a.py": text, "h100.json": '[{"custom_code": "class ModelNew"}]'})
+    if kept:
+        assert "uses `D`" in (read_folder(tmp_path)[1][0].refused or "")
+        return
+    with pytest.raises(BadProblem, match="CUDA-L1"):
+        read_folder(tmp_path)
