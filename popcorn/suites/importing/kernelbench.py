@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import PopcornError
-from popcorn.suites.facts import INJECTED, parse, undefined_names
+from popcorn.suites.facts import INJECTED, parse, undefined_names, with_model
 from popcorn.suites.groups import connected, lists_inputs
 from popcorn.suites.importing.found import ANOTHER_FILE, Found, files_below, holds_problem, imported_from_beside, read_python, snake
 
@@ -57,7 +57,7 @@ def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) 
     key = short if short not in taken else f"{short}_{name}"
     about: dict[str, Any] = {"key": key, "name": name, "where": str(relative), "level": level, "number": number}
     try:
-        source = connected(read_python(path), path)
+        source = connected(with_model(read_python(path)), path)
         beside = imported_from_beside(parse(source, path.name), path)
         missing = undefined_names(source, path.name, given=frozenset({INJECTED}))
     except PopcornError as error:
@@ -94,7 +94,7 @@ def _variant(relative: Path) -> str | None:
 def has_model(path: Path) -> bool:
     """Whether a file means to be a problem of this form."""
     try:
-        text = read_python(path)
+        text = with_model(read_python(path))
     except PopcornError:
         return False
     return holds_problem(text) or lists_inputs(text) is not None

@@ -56,7 +56,7 @@ def test_problems_that_are_all_called_alike_have_the_names_of_their_folders(tmp_
         ("x = " + "(" * 5000 + ")" * 5000, "not valid Python"),
         ("x = " + "-" * 200_000 + "1", "not valid Python|nested too deeply"),
         ("#" * 1_000_001, "1,000,001 bytes"),
-        (samples.SOFTMAX.replace("class Model", "class Other"), "defines no `Model`"),
+        (samples.SOFTMAX.replace("class Model(nn.Module)", "class Other"), "defines no `Model`"),
         (samples.SOFTMAX.replace("(batch_size, dim)", "(batch_size, D)"), r"uses `D` \(line \d+\), which it never defines"),
     ],
 )
@@ -95,6 +95,9 @@ def test_a_folder_of_nothing_and_an_unknown_format_name_what_is_known(tmp_path: 
             "from tritonbench.utils.triton_op import BenchmarkOperator\n\nclass Operator(BenchmarkOperator):\n    pass\n",
             "PyTorch's tritonbench.*cases.toml",
         ),
+        ("ops.jsonl", '{"uuid": "1", "op_name": "aten.add.Tensor", "args": "((T([5], f32),), {})"}', "BackendBench.*cases.toml"),
+        ("data/TritonBench_G_v1.json", '[{"instruction": "You", "output": "import triton"}]', "TritonBench.*cases.toml"),
+        ("prompts.json", '[{"name": "scan", "parallelism_model": "cuda", "prompt": "/* */"}]', "ParEval.*cases.toml"),
         ("torchbench.txt", "Operator: aten.add.Tensor\ncnt: 3, ()\n", "BackendBench.*cases.toml"),
         ("set/data-00000-of-00001.arrow", "ARROW1", "to_parquet"),
         ("data/T/add.py", "def add(a):\n    return a\n" + "#" * 120 + "\ndef test_add():\n    add(1)\n", "TritonBench.*cases.toml"),
