@@ -22,7 +22,7 @@ from popcorn.suites.statement import describe_range
 from popcorn.units import show_bytes, show_count
 
 LEVELS = {1: "1 operators", 2: "2 fused operators", 3: "3 blocks", 4: "4 models"}
-MOST_DOMAINS = 3
+MOST_DOMAINS = 2
 """Named of each level; the others are counted."""
 
 app = typer.Typer(

@@ -55,7 +55,7 @@ FOREIGN = """## Suites of others
 - A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
 - What has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, KernelBench-Hard (`reference.py`), Sakana's archive
   (`module_fn`), rows of KernelBook (`entry_point` names the class). Of files that list groups of inputs (`get_input_groups`, `get_inputs_dyn_list`)
-  a trial draws one, without a GPU the first; JSON that lies beside such a file is kept with it.
+  a trial draws one (of more than 64 as many, evenly spread); the last is timed, without a GPU the first. JSON that lies beside such a file is kept with it.
 - A reference that rounds to half precision inside is held to a truth that does not, and the record says so. Which element type a problem has is
   `--precision`'s to say; `check` and `import` try a file at that of its own inputs.
 - Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench (both of that name), KernelBench-X,

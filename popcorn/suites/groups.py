@@ -1,6 +1,7 @@
 """Files that give their inputs as a list of groups (`get_input_groups`, `get_inputs_dyn_list`), as benchmarks for NPUs do, instead of get_inputs.
 
-A trial draws one of the groups, without a GPU the first, which tends to be small. The texts of JSON files that lie beside the file, which such a function opens, are kept with it.
+A trial draws one of the groups; the last is timed, without a GPU the first, which tends to be small. The texts of JSON files that lie beside the
+file, which it opens, are kept with it.
 """
 
 import ast
@@ -11,24 +12,23 @@ from popcorn.errors import PopcornError
 from popcorn.suites.importing.found import read_text
 
 NAMES = ("get_input_groups", "get_inputs_dyn_list")
-MOST = 16
-"""Groups beyond these are left out."""
+MOST = 64
+"""Of more groups so many are drawn, evenly spread over all."""
 
 _CONNECTED = """
 
 # --- how Popcorn connects this file: a trial draws one of its groups of inputs
 
-from popcorn.suites.beside import opening
 from popcorn.suites.jitter import Dim
 
 GROUP = Dim({most}, among={numbers!r}, cpu=1)
-{init}{opened}
+{init}
 
 def get_inputs(GROUP=GROUP):
-    groups = list({name}())[:{most}]
+    groups = list({name}())
     if not groups:
         raise ValueError("{name} lists no group of inputs")
-    return groups[(GROUP - 1) % len(groups)]
+    return groups[(GROUP - 1) * len(groups) // {most}]
 """
 _INIT = "\n\ndef get_init_inputs():\n    return []\n\n"
 
@@ -46,8 +46,18 @@ def connected(text: str, path: Path) -> str:
         return text
     beside = _beside(text, path)
     init = "" if re.search(r"^def get_init_inputs\b", text, re.MULTILINE) else _INIT
-    opened = f"open = opening({beside!r})\n" if beside else ""
-    return text.rstrip() + _CONNECTED.format(most=MOST, numbers=tuple(range(1, MOST + 1)), name=name, init=init, opened=opened)
+    text = _opening(text, beside) if beside else text
+    return text.rstrip() + _CONNECTED.format(most=MOST, numbers=tuple(range(1, MOST + 1)), name=name, init=init)
+
+
+def _opening(text: str, beside: dict[str, str]) -> str:
+    """The text whose `open` gives these files from its first import on, in the same lines: a table may be read where the file is executed."""
+    imports = [node for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    first = next((node.lineno - 1 for node in imports if getattr(node, "module", "") != "__future__" and not node.col_offset), None)
+    lines = text.split("\n")
+    if first is not None:
+        lines[first] = f"from popcorn.suites.beside import opening; open = opening({beside!r}); {lines[first]}"
+    return "\n".join(lines)
 
 
 def _beside(text: str, path: Path) -> dict[str, str]:

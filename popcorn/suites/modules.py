@@ -52,14 +52,14 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)
 
 
-def reason_of(error: Exception) -> str:
-    """What went wrong in a problem's text, and what to do."""
+def reason_of(error: Exception, precision: str = "float32") -> str:
+    """What went wrong in a problem's text, run at a precision, and what to do."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())[:300] or _line_of(error)}"
     if isinstance(error, NameError) and error.name:
         return f"the name `{error.name}` is never defined; define it in the file"
     if isinstance(error, ModuleNotFoundError):
         return f"it imports `{error.name}`, which is not installed; install it or choose another problem"
-    if isinstance(error, RuntimeError) and (insists := _types_named(text)):
+    if isinstance(error, RuntimeError) and (insists := _types_named(text, precision)):
         return f"{text}; it insists on {insists} inside: choose that with --precision, or let it compute in the type of its inputs"
     if isinstance(error, RuntimeError) and "does not require grad" in text:
         return f"{text}; it is called without gradients: let its forward compute what needs them under torch.enable_grad()"
@@ -68,12 +68,17 @@ def reason_of(error: Exception) -> str:
     return f"{text}; the reference must run before a kernel can be judged by it"
 
 
-def _types_named(text: str) -> str:
-    """Element types, other than float32, by which torch says that two do not go together."""
+def _types_named(text: str, precision: str) -> str:
+    """Element types, other than the one that was chosen, by which torch says that two do not go together."""
     if not re.search(r"same dtype|scalar type|dtype .* does not match", text):
         return ""
-    named = {"float16": r"\b(Half|float16)\b", "bfloat16": r"\bb(float16)\b|\bBFloat16\b", "float64": r"\b(double|Double|float64)\b"}
-    return " or ".join(name for name, words in named.items() if re.search(words, text))
+    named = {
+        "float32": r"\b([Ff]loat|float32)\b",
+        "float16": r"\b(Half|float16)\b",
+        "bfloat16": r"\bb(float16)\b|\bBFloat16\b",
+        "float64": r"\b(double|Double|float64)\b",
+    }
+    return " or ".join(name for name, words in named.items() if name != precision and re.search(words, text))
 
 
 def _line_of(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from popcorn.errors import BadProblem, MissingFile, UnknownProblem
 from popcorn.schema.case import Frozen
-from popcorn.suites.facts import Facts, parse, read_facts
+from popcorn.suites.facts import Facts, parse, read_facts, with_model
 from popcorn.suites.groups import connected
 from popcorn.suites.importing.found import ANOTHER_FILE, imported_from_beside, read_python
 from popcorn.suites.jitter import Size
@@ -162,7 +162,7 @@ def _read_path(text: str) -> Problem:
     for one in _shipped():
         if Path(one.path).resolve() == path:
             return one
-    source = connected(_read_source(path, text), path)
+    source = connected(with_model(_read_source(path, text)), path)
     beside = imported_from_beside(parse(source, text), path)
     if beside is not None:
         raise BadProblem(f"{text} imports {beside}, {ANOTHER_FILE}")

@@ -126,6 +126,13 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:400]
 
 
+def _unpacked(path: Path, into: Path) -> Path:
+    try:
+        return unpack(path, into)
+    except BadProblem as error:
+        raise (BadProblem(f"{path} {reason}") if (reason := why_not(path)) else error) from None
+
+
 @contextmanager
 def open_folder(path: str) -> Iterator[Path]:
     """The folder of a path; of a file of rows with code in a column, or of a data set of such files, one that is made for it, for as long as this
@@ -134,7 +141,7 @@ def open_folder(path: str) -> Iterator[Path]:
     rows = [folder] if folder.is_file() and folder.suffix in (*SUFFIXES, ".json") else files_of_rows(folder) if folder.is_dir() else []
     if rows and (folder.is_file() or why_not(folder) is None):
         with tempfile.TemporaryDirectory(prefix="popcorn-rows-") as into:
-            made = [unpack(one, Path(into)) for one in rows]
+            made = [_unpacked(one, Path(into)) for one in rows]
             yield made[0] if len(made) == 1 else Path(into)
         return
     if folder.is_file():

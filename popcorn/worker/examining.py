@@ -74,7 +74,7 @@ class _Known:
 
     def __init__(self, oracle: "Oracle", question: "Question", floor: float):
         self.oracle, self.question, self.floor = oracle, question, floor
-        with faults_are_the_references():
+        with faults_are_the_references(oracle.precision):
             self.inputs, self.init_args, self.model = oracle._make(question)
             self.flags = [False for _ in tensors_of(self.inputs)]
             self.reference = self.answer(self.model, self.inputs)

@@ -73,7 +73,9 @@ class Maker:
         except (MemoryError, torch.OutOfMemoryError):
             return
         except Exception as error:
-            raise Failed("invalid_reference", f"the reference fails when it is made a second time: {reason_of(error)}") from error
+            raise Failed(
+                "invalid_reference", f"the reference fails when it is made a second time: {reason_of(error, self.precision)}"
+            ) from error
         if what is not None:
             raise Failed(
                 "invalid_reference",
@@ -153,14 +155,14 @@ class Maker:
 
 
 @contextlib.contextmanager
-def faults_are_the_references() -> Iterator[None]:
-    """Whatever the problem's own code raises within is told as a fault of the problem. Lack of memory passes through."""
+def faults_are_the_references(precision: str) -> Iterator[None]:
+    """Whatever the problem's own code, run at a precision, raises within is told as a fault of the problem. Lack of memory passes through."""
     try:
         yield
     except (Failed, PopcornError, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
-        raise Failed("invalid_reference", f"the reference fails: {reason_of(error)}", traceback.format_exc()) from error
+        raise Failed("invalid_reference", f"the reference fails: {reason_of(error, precision)}", traceback.format_exc()) from error
 
 
 def model_arguments(loaded: Loaded, dims: dict[str, int], init_seed: int) -> Any:

@@ -171,7 +171,7 @@ class Oracle(Maker):
         from popcorn.worker.examining import unsteady
 
         started = time.perf_counter()
-        with faults_are_the_references():
+        with faults_are_the_references(self.precision):
             inputs, init_args, model = self._make(question)
             cotangents, differentiable = self._cotangents(model, inputs, question)
             reference = self._answer(model, inputs, cotangents, differentiable, question, self.precision)

@@ -8,6 +8,7 @@ import torch
 
 from popcorn.errors import BadProblem
 from popcorn.suites.loading import load
+from popcorn.suites.modules import reason_of
 from popcorn.suites.problems import find_problem
 from tests.suites.test_problems import OURS, write
 
@@ -76,3 +77,14 @@ def test_a_failure_of_the_file_names_the_step_and_the_line(tmp_path: Path, old: 
     with pytest.raises(BadProblem, match=reason):
         one = load(find_problem(write(tmp_path, OURS.replace(old, new))))
         one.inputs(one.draw_dims(0, False))
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("inside", ["float32", "float16", "bfloat16"])
+def test_the_advice_names_a_precision_that_was_not_chosen(precision: str, inside: str) -> None:
+    if inside == precision:
+        return
+    a, b = (torch.ones(2, 2, dtype=getattr(torch, one)) for one in (inside, precision))
+    with pytest.raises(RuntimeError) as failed:
+        a @ b
+    assert f"it insists on {inside} inside" in reason_of(failed.value, precision)

@@ -56,7 +56,8 @@ def read_folder(folder: Path, wanted: str = "auto") -> tuple[str, list[Found]]:
     if name not in FORMATS:
         raise BadProblem(f"there is no format {wanted!r}; expected auto, {', '.join([*FORMATS, *ALIASES])}")
     found = FORMATS[name].read(folder)
-    if wanted == "auto" and all(one.refused for one in found) and (reason := why_not(folder)):
+    meant = name != "kernelbench" or any(not one.refused or kernelbench.has_model(folder.resolve() / one.where) for one in found)
+    if wanted == "auto" and not (found and meant) and (reason := why_not(folder)):
         raise BadProblem(f"{folder} {reason}")
     if not found and (broken := _unreadable(folder)) is not None:
         raise BadProblem(broken)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import PopcornError
-from popcorn.suites.facts import INJECTED, parse, undefined_names
+from popcorn.suites.facts import INJECTED, parse, undefined_names, with_model
 from popcorn.suites.groups import connected, lists_inputs
 from popcorn.suites.importing.found import ANOTHER_FILE, Found, files_below, holds_problem, imported_from_beside, read_python, snake
 
@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"(\d{1,5})_+(.+)")
 def looks_like(folder: Path) -> bool:
     """Whether there are level folders, or Python files with a class Model."""
     return any(
-        _level(path.relative_to(folder.resolve())) is not None or _has_model(path) for path in files_below(folder.resolve(), ".py")[:200]
+        _level(path.relative_to(folder.resolve())) is not None or has_model(path) for path in files_below(folder.resolve(), ".py")[:200]
     )
 
 
@@ -30,7 +30,7 @@ def read(folder: Path) -> list[Found]:
     root = folder.resolve()
     paths = files_below(root, ".py")
     in_levels = [path for path in paths if _level(path.relative_to(root)) is not None]
-    wanted = in_levels or [path for path in paths if _has_model(path)]
+    wanted = in_levels or [path for path in paths if has_model(path)]
     wanted = [path for path in wanted if not (path.stem in _ANSWERS and path.with_name("reference.py") in wanted)]
     variants = {_variant(path.relative_to(root)) for path in wanted}
     found: list[Found] = []
@@ -57,7 +57,7 @@ def _found(path: Path, relative: Path, several_variants: bool, taken: set[str]) 
     key = short if short not in taken else f"{short}_{name}"
     about: dict[str, Any] = {"key": key, "name": name, "where": str(relative), "level": level, "number": number}
     try:
-        source = connected(read_python(path), path)
+        source = connected(with_model(read_python(path)), path)
         beside = imported_from_beside(parse(source, path.name), path)
         missing = undefined_names(source, path.name, given=frozenset({INJECTED}))
     except PopcornError as error:
@@ -91,9 +91,10 @@ def _variant(relative: Path) -> str | None:
     return snake(parts[-1]) if parts and not _LEVEL.fullmatch(parts[-1]) and _level(relative) is not None else None
 
 
-def _has_model(path: Path) -> bool:
+def has_model(path: Path) -> bool:
+    """Whether a file means to be a problem of this form."""
     try:
-        text = read_python(path)
+        text = with_model(read_python(path))
     except PopcornError:
         return False
     return holds_problem(text) or lists_inputs(text) is not None

@@ -53,7 +53,14 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         return
     if path.suffix == ".json":
         rows = read_json(path)
-        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+        if isinstance(rows, dict):  # lists of rows by level or split, or texts by name
+            lists = all(isinstance(value, list) for value in rows.values())
+            rows = (
+                [row for value in rows.values() for row in value]
+                if lists
+                else [{"name": key, "code": value} for key, value in rows.items()]
+            )
+        if not (rows and isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise BadProblem(f"{path} is no list of rows; expected [{{...}}, ...] with a column of code, or give a folder")
         yield from rows
         return
@@ -86,8 +93,16 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _opened(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with what lies in cells that are tables themselves, as rows for reinforcement learning have it (`extra_info`, `reward_model`)."""
-    return {name: value for cell in row.values() if isinstance(cell, dict) for name, value in cell.items()} | row
+    """A row with what lies in cells that are tables themselves, as rows for reinforcement learning have it (`extra_info`, `reward_model`), and what is
+    said in conversations (`messages`), by place."""
+    said = {
+        f"{name} {place}": one.get("content")
+        for name, cell in row.items()
+        if isinstance(cell, list)
+        for place, one in enumerate(cell)
+        if isinstance(one, dict)
+    }
+    return said | {name: value for cell in row.values() if isinstance(cell, dict) for name, value in cell.items()} | row
 
 
 def _problem(row: dict[str, Any], value: object) -> str | None:

@@ -13,11 +13,11 @@ _HEAD_BYTES = 4000
 
 
 def why_not(folder: Path) -> str | None:
-    """A sentence for a folder of a benchmark that is known, without its subject; None for any other."""
+    """A sentence for a folder or file of a benchmark that is known, without its subject; None for any other."""
     root = folder.resolve()
     for suffix, signs in _SIGNS.items():
         try:
-            files = files_below(root, suffix)[:_LOOKED_AT]
+            files = files_below(root, suffix)[:_LOOKED_AT] if root.is_dir() else [root] * (root.suffix == suffix)
         except PopcornError:
             continue
         for path in files:
@@ -38,12 +38,25 @@ def _head(path: Path) -> str:
 
 Sign = tuple[Callable[[Path, str], bool], str]
 
+_BACKEND_BENCH = f"looks like BackendBench: calls of PyTorch's own operators, whose reference is the operator itself; {_CASES}"
+_OF_ROWS: list[Sign] = [
+    (lambda path, head: '"op_name"' in head and '"args"' in head, _BACKEND_BENCH),
+    (
+        lambda path, head: path.name.startswith("TritonBench"),
+        f"looks like TritonBench: functions with tests on a few fixed numbers and no sizes to time them at; {_CASES}",
+    ),
+    (
+        lambda path, head: '"parallelism_model"' in head,
+        f"looks like ParEval: questions for programs in C++ with drivers of their own, without a reference that could run in float64; {_CASES}",
+    ),
+]
 _SIGNS: dict[str, list[Sign]] = {
     ".jsonl": [
+        *_OF_ROWS,
         (
             lambda path, head: '"task_id"' in head and ('"prompt"' in head or '"context_files"' in head),
             f"looks like ComputeEval: programs in C++ with tests of their own, without a reference that could run in float64; {_CASES}",
-        )
+        ),
     ],
     ".arrow": [
         (
@@ -52,15 +65,16 @@ _SIGNS: dict[str, list[Sign]] = {
         )
     ],
     ".json": [
+        *_OF_ROWS,
         (
             lambda path, head: '"custom_code"' in head,
             "looks like CUDA-L1: kernels for KernelBench's problems and no problems; save a custom_code as a file and judge it: popcorn eval original/L1/2 FILE",
-        )
+        ),
     ],
     ".txt": [
         (
             lambda path, head: re.search(r"^Operator: aten\.", head, re.MULTILINE) is not None,
-            f"looks like BackendBench: traces of calls of PyTorch's own operators, whose reference is the operator itself; {_CASES}",
+            _BACKEND_BENCH,
         )
     ],
     ".py": [
@@ -87,7 +101,7 @@ _SIGNS: dict[str, list[Sign]] = {
         ),
         (
             lambda path, head: "BackendBench" in path.parts,
-            f"looks like BackendBench: operators of PyTorch, whose reference is the operator itself; {_CASES}",
+            _BACKEND_BENCH,
         ),
     ],
 }

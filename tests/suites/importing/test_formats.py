@@ -56,7 +56,7 @@ def test_problems_that_are_all_called_alike_have_the_names_of_their_folders(tmp_
         ("x = " + "(" * 5000 + ")" * 5000, "not valid Python"),
         ("x = " + "-" * 200_000 + "1", "not valid Python|nested too deeply"),
         ("#" * 1_000_001, "1,000,001 bytes"),
-        (samples.SOFTMAX.replace("class Model", "class Other"), "defines no `Model`"),
+        (samples.SOFTMAX.replace("class Model(nn.Module)", "class Other"), "defines no `Model`"),
         (samples.SOFTMAX.replace("(batch_size, dim)", "(batch_size, D)"), r"uses `D` \(line \d+\), which it never defines"),
     ],
 )
@@ -95,6 +95,9 @@ def test_a_folder_of_nothing_and_an_unknown_format_name_what_is_known(tmp_path: 
             "from tritonbench.utils.triton_op import BenchmarkOperator\n\nclass Operator(BenchmarkOperator):\n    pass\n",
             "PyTorch's tritonbench.*cases.toml",
         ),
+        ("ops.jsonl", '{"uuid": "1", "op_name": "aten.add.Tensor", "args": "((T([5], f32),), {})"}', "BackendBench.*cases.toml"),
+        ("data/TritonBench_G_v1.json", '[{"instruction": "You", "output": "import triton"}]', "TritonBench.*cases.toml"),
+        ("prompts.json", '[{"name": "scan", "parallelism_model": "cuda", "prompt": "/* */"}]', "ParEval.*cases.toml"),
         ("torchbench.txt", "Operator: aten.add.Tensor\ncnt: 3, ()\n", "BackendBench.*cases.toml"),
         ("set/data-00000-of-00001.arrow", "ARROW1", "to_parquet"),
         ("data/T/add.py", "def add(a):\n    return a\n" + "#" * 120 + "\ndef test_add():\n    add(1)\n", "TritonBench.*cases.toml"),
@@ -247,3 +250,15 @@ def test_any_bytes_in_any_file_are_a_reason_and_never_a_crash(tmp_path: Path, co
 
 def test_names_become_ids() -> None:
     assert [snake(text) for text in ("ConvTranspose2d_Mish", "a b--c", "…")] == ["conv_transpose2d_mish", "a_b_c", "unnamed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"), [(samples.SOFTMAX.replace("(batch_size, dim)", "(batch_size, D)"), True), ("class ModelNew:\n    pass\n", False)]
+)
+def test_problems_that_are_refused_keep_their_reasons_beside_a_strangers_file(tmp_path: Path, text: str, kept: bool) -> None:
+    write(tmp_path, {"level1/1_a.py": text, "h100.json": '[{"custom_code": "class ModelNew"}]'})
+    if kept:
+        assert "uses `D`" in (read_folder(tmp_path)[1][0].refused or "")
+        return
+    with pytest.raises(BadProblem, match="CUDA-L1"):
+        read_folder(tmp_path)

@@ -81,6 +81,35 @@ def test_a_task_is_its_cases_with_fresh_seeds_and_fresh_memory_for_results(tmp_p
     assert torch.equal(answer, data[0] + 1) and bool((data[2] == 7).all()), "the reference leaves its inputs alone"
 
 
+@pytest.mark.parametrize("written", ["out.copy_(a + b)", "torch.add(a, b, out=out)"])
+def test_memory_for_results_is_seen_however_it_is_filled(tmp_path: Path, written: str) -> None:
+    changed = {"pm/add_py/reference.py": REFERENCE.replace("out[...] = a + b", written)}
+    (one,) = read_folder(write(tmp_path / "checkout", FILES | changed))[1]
+    assert "return [[2]]" in one.source
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ("check_implementation = make_match_reference(ref_kernel)", False),
+        ("def check_implementation(data, output):\n    return torch.equal(ref_kernel(data), output), ''", False),
+        ("def check_implementation(data, output):\n    q, r = output\n    return torch.equal(q @ r, data), ''", True),
+    ],
+)
+def test_a_check_that_takes_other_answers_than_the_references_is_told(tmp_path: Path, check: str, told: bool) -> None:
+    text = REFERENCE.replace("check_implementation = make_match_reference(ref_kernel)", check)
+    (one,) = read_folder(write(tmp_path / "checkout", FILES | {"pm/add_py/reference.py": text}))[1]
+    assert any("is not run" in remark for remark in one.remarks) == told
+
+
+def test_a_seed_is_as_small_as_the_tasks_own(tmp_path: Path, modules: None) -> None:
+    """Some add it to what they draw: beside a billion nothing of that would be left in float32."""
+    text = REFERENCE.replace("return a, torch", "a += seed\n    return a, torch")
+    (one,) = read_folder(write(tmp_path / "checkout", FILES | {"pm/add_py/reference.py": text}))[1]
+    (tmp_path / "add.py").write_text(one.source)
+    assert all(load(find_problem(str(tmp_path / "add.py"))).inputs({"CASE": 2})[0][0].unique().numel() > 32 for _ in range(3))
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [

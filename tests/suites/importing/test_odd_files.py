@@ -244,3 +244,36 @@ def test_a_file_by_its_path_that_needs_another_says_so_too(tmp_path):
     write(tmp_path, {"1_a.py": f"from layers import square\n{samples.SOFTMAX}", "layers.py": "square = 1\n"})
     with pytest.raises(BadProblem, match=r"imports `layers`, another file of its folder, .*put what it takes from there into it"):
         find_problem(str(tmp_path / "1_a.py"))
+
+
+NET = samples.SOFTMAX.replace("class Model(", "class Rows(nn.Module):\n    pass\n\nclass SoftmaxNet(").replace(
+    "torch.softmax(x", "torch.softmax(Rows and x"
+)
+
+
+def test_the_one_module_that_no_other_uses_is_the_model_whatever_its_name(tmp_path):
+    write(tmp_path, {"a/net.py": NET, "b/two.py": NET.replace("Rows and x", "x"), "c/answer.py": NET.replace("SoftmaxNet", "ModelNew")})
+    (one,) = read_folder(tmp_path / "a")[1]
+    assert one.refused is None and one.source.startswith(NET.rstrip()) and one.source.endswith("Model = SoftmaxNet\n")
+    assert find_problem(str(tmp_path / "a" / "net.py")).source == one.source
+    for other, reason in (("b/two.py", "defines no `Model`"), ("c/answer.py", "it is a candidate")):
+        with pytest.raises(BadProblem, match=reason):
+            find_problem(str(tmp_path / other))
+
+
+def test_rows_by_level_by_name_and_in_conversations_are_found(tmp_path):
+    (tmp_path / "levels.json").write_text(json.dumps({"level_1": [{**ROW, "level": 1}], "level_2": [ROW]}))
+    (tmp_path / "named.json").write_text(json.dumps({"3_Relu": ROW["code"]}))
+    answer = {"role": "assistant", "content": "```python\nclass ModelNew:\n    pass\n```"}
+    said = [{"role": "system", "content": "Write."}, {"role": "user", "content": f"Of\n```python\n{ROW['code']}```\n"}, answer]
+    (tmp_path / "said.jsonl").write_text(json.dumps({"messages": said}))
+    keys = {"levels.json": ["L1/7", "L2/7"], "named.json": ["3"], "said.jsonl": ["1"]}
+    for name, expected in keys.items():
+        found = read_folder(unpack(tmp_path / name, tmp_path / name.partition(".")[0]))[1]
+        assert [one.key for one in found] == expected and found[-1].source == ROW["code"]
+
+
+def test_a_file_of_rows_that_is_known_says_what_it_is(tmp_path):
+    (tmp_path / "TritonBench_T_v1.jsonl").write_text('{"name": "torch.add", "torch_code": "import torch"}')
+    with pytest.raises(BadProblem, match="looks like TritonBench"), open_folder(str(tmp_path / "TritonBench_T_v1.jsonl")):
+        pass
