@@ -1,4 +1,5 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each makes the environment it needs.
+SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 MADE := .venv/.made
@@ -49,7 +50,8 @@ $(MADE): pyproject.toml constraints.txt
 	@command -v $${CXX:-c++} >/dev/null || { echo "A C++ compiler is missing. Debian: apt-get install g++"; exit 1; }
 	@echo "Making the environment in .venv: about a minute, more where torch must be fetched."
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[agents,gpu,lint,models,search,service,site,slurm,test]'
+	@set -o pipefail; $(BIN)/pip install --disable-pip-version-check --root-user-action ignore --progress-bar off -c constraints.txt \
+		-e '.[agents,gpu,lint,models,search,service,site,slurm,test]' | sed -un '/ MB)/s/^ *Downloading .*\/\|^ *Downloading /  /p; s/^Installing collected packages.*/  unpacking/p'
 	@touch $(MADE)
 
 clean:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from popcorn.ops.registry import REFERENCE
+from popcorn.ops.registry import REFERENCE, find_op, list_ops
 from popcorn.records.answers import ask_again
 from popcorn.records.tables import Source, query
 from popcorn.units import UNKNOWN, show_bytes, show_ratio, show_time
@@ -37,8 +37,11 @@ def summarise(source: Source) -> list[dict[str, Any]]:
 
 
 def list_cases(source: Source, op: str, limit: int = 200) -> list[dict[str, Any]]:
-    """Every case of one op, the first `limit` of them; times in seconds, memory in bytes."""
-    return ask_again(_CASES, source, [op, limit])
+    """Every case of one op, the first `limit` of them; times in seconds, memory in bytes. Raises UnknownOp for one that is neither measured nor there."""
+    rows = ask_again(_CASES, source, [op, limit])
+    if not rows and op not in list_ops():
+        find_op(op)  # names the nearest
+    return rows
 
 
 def summary(source: Source) -> RenderableType:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from popcorn.errors import BadCandidate
 from popcorn.reading import read_kernel
 from popcorn.toolchain.languages import is_python
 from popcorn.verify.static.check import check_text, refusals
@@ -22,6 +23,8 @@ def check(
     The exit code is 1 where something is found that no honest kernel needs, else 0.
     """
     source = read_kernel(Path(file))
+    if not source.strip():
+        raise BadCandidate(f"{file} is empty; expected a kernel's text.")
     remarks = check_text(source, is_python(file, source))
     if json:
         print(json_text.dumps([one.model_dump() for one in remarks], indent=1, ensure_ascii=False))

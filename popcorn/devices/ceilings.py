@@ -47,6 +47,8 @@ class Ceilings(Frozen):
     """Side of the square matrices per precision."""
     reasons: dict[str, str] = {}
     """Why a precision has no figure."""
+    fit: bool = False
+    """Whether a run whose controls passed measured them, now or earlier: who else measures cannot know that the machine was quiet."""
     device_id: str | None = None
     """The machine these belong to; set when saved."""
     torch: str | None = None
@@ -135,6 +137,7 @@ def highest(kept: Ceilings, new: Ceilings) -> Ceilings:
             "flop_per_s": rates,
             "sizes": sizes,
             "reasons": {name: reason for name, reason in new.reasons.items() if name not in rates},
+            "fit": kept.fit or new.fit,
         }
     )
 

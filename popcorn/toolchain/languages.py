@@ -109,7 +109,7 @@ _COMMENTS_AND_LITERALS = re.compile(
 
 def _check_text(name: str, source: str) -> None:
     if not source.strip():
-        raise BadCandidate(f"{name} is empty; {_NEXT_STEP}.")
+        raise BadCandidate(f"{name} is empty; write class ModelNew, or popcorn_forward in C, C++ and CUDA: docs/toolchain.md.")
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > MAX_SOURCE_BYTES:
         raise BadCandidate(f"{name} has {size:,} bytes; a kernel text may have {MAX_SOURCE_BYTES:,}.")

@@ -16,7 +16,7 @@ from popcorn.worker.writing import case_of, make_record
 def add_compiled(session: Session, trials: Trials, timing: Timing, store: Store) -> Timing:
     """The timing with torch.compile's figures beside eager's, or the reason why there are none."""
     if not session.request.compile_baseline:
-        return timing.model_copy(update={"compiled_reason": "not asked for (--no-compile)"})
+        return timing.model_copy(update={"compiled_reason": "not asked for"})
     baseline = find_baseline(session, store)
     if baseline is not None:
         unfit = "" if _is_fit(baseline) else f"; the machine was not fit then: `popcorn judge {baseline.id} condemned` has it measured anew"

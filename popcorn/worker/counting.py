@@ -86,16 +86,26 @@ def _refuse_the_impossible(session: Session, timing: Timing, roofline: Roofline)
 
     time_s = timing.candidate.time_s
     if look("speed_of_light", time_s, floor_s(), large) is not None:
-        _measure_ceilings(session)
+        _measure_ceilings(session, timing)
         if look("speed_of_light", timing.baseline.time_s, floor_s(), large) is not None:
             return  # the reference is under the floor too: the floor is wrong
     session.check("counting", "speed_of_light", time_s, floor_s(), large)
 
 
-def _measure_ceilings(session: Session) -> None:
+def _measure_ceilings(session: Session, timing: Timing) -> None:
     session.progress("this machine's ceilings")
     assert session.oracle is not None
-    session.bench.keep_ceilings(Ceilings.model_validate(session.ask(session.oracle, {"do": "ceilings", "seconds": 2.0})["ceilings"]))
+    found = Ceilings.model_validate(session.ask(session.oracle, {"do": "ceilings", "seconds": 2.0})["ceilings"])
+    session.bench.keep_ceilings(found.model_copy(update={"fit": _is_fit(timing)}))
+
+
+def ceilings_wanted(known: Ceilings | None, timing: Timing) -> bool:
+    """Where there are none, or a busy moment may have put them too low and the machine is quiet now."""
+    return known is None or (_is_fit(timing) and not known.fit)
+
+
+def _is_fit(timing: Timing) -> bool:
+    return timing.control.fit is True
 
 
 def _ask_both(session: Session, launch: Launch, message: dict[str, Any]) -> Pair:
@@ -272,8 +282,8 @@ def _counters(session: Session, launches: Launches) -> Counters:
 def _roofline(session: Session, timing: Timing, counters: Counters, launches: Launches) -> Roofline:
     oracle, bench = session.oracle, session.bench
     assert oracle is not None
-    if bench.ceilings is None:
-        _measure_ceilings(session)
+    if ceilings_wanted(bench.ceilings, timing):
+        _measure_ceilings(session, timing)
     bounds = session.ask(oracle, {"do": "bounds", "dims": session.opened["nominal"]})
     machine = bench.machine_with_ceilings()
     return place(

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from popcorn.cli.problems import app
 from popcorn.errors import UnknownProblem
-from popcorn.suites.problems import list_problems
+from popcorn.suites.importing import shelf
+from popcorn.suites.problems import find_problem, list_problems
 from tests.suites.importing import samples
 from tests.suites.importing.samples import write
 
@@ -82,6 +83,18 @@ def test_an_import_prints_a_table_and_the_next_step(tmp_path, monkeypatch) -> No
     assert "cannot run" in done.output and "2 files; 1 run" in done.output and "popcorn eval kernelbench/L1/1 FILE" in done.output
     assert "kernelbench/L1/1" in run(app, ["list", "--suite", "kernelbench"]).output
     assert "imported: kernelbench" in run(app, ["list", "--level", "4"]).output
+
+
+def test_an_import_names_what_it_left_out_and_what_the_same_name_meant_before(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
+    first = write(tmp_path / "five", {"1_a.py": samples.SOFTMAX, "2_b.py": samples.SOFTMAX + "\n", "5_torn.py": "def f(:", "tools/run.py": "import os"})
+    done = run(app, ["import", "auto", str(first), "--device", "cpu"], env={"COLUMNS": "100"})
+    assert done.exit_code == 0 and "Left out, without a class Model: 5_torn.py, run.py." in done.output and "--name" not in done.output
+    version = shelf.get("kernelbench").version
+    second = write(tmp_path / "two", {"1_c.py": samples.SOFTMAX.replace("dim=1", "dim=-1")})
+    said = " ".join(run(app, ["import", "auto", str(second), "--device", "cpu"], env={"COLUMNS": "100"}).output.split())
+    assert f"kernelbench/… was version {version} before (2 files), which is kernelbench@{version}/… now; --name gives a set" in said
+    assert find_problem(f"kernelbench@{version}/2").name == "b"
 
 
 def test_communication_on_one_process_is_skipped_with_an_exit_code_of_its_own() -> None:

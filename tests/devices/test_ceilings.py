@@ -35,9 +35,9 @@ def test_the_streams_are_far_larger_than_the_last_cache(measured):
 
 
 def test_the_time_is_bounded():
-    started = time.perf_counter()
+    started = time.process_time()
     measure_ceilings("cpu", seconds=0.2)
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
 
 
 def test_the_settings_of_float32_products_are_put_back(measured):
@@ -80,6 +80,13 @@ def test_a_measurement_on_a_busy_machine_does_not_lower_what_was_kept(tmp_path):
     assert found.bandwidth_bytes_per_s == 9e10 and found.streams == {"copy": 6e10, "read": 9e10}
     assert found.flop_per_s == {"float32": 2e11, "float64": 4e10} and found.sizes == {"float32": 4096, "float64": 1024}
     assert found.reasons == {"bfloat16": "no"}
+
+
+def test_what_a_fit_run_measured_stays_so_when_a_busy_one_adds_to_it(tmp_path):
+    machine = probe("cpu")
+    for one in (Ceilings(), Ceilings(fit=True), Ceilings()):
+        save_ceilings(one, machine, tmp_path)
+    assert load_ceilings(machine, tmp_path).fit
 
 
 def test_a_machine_takes_the_ceilings_over():

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popcorn.devices.ceilings import Ceilings
 from popcorn.measure.steadiness import Steadiness
-from popcorn.schema.measurement import Counters, Kernel, KernelCounters, Launches
+from popcorn.schema.measurement import Control, Counters, Kernel, KernelCounters, Launches
 from popcorn.worker import counting
-from popcorn.worker.counting import Pair, _counters, _launches, _memory, at_least
+from popcorn.worker.counting import Pair, _counters, _launches, _memory, at_least, ceilings_wanted
 from popcorn.worker.refused import Refused
 from popcorn.worker.session import Session
 from popcorn.worker.taken import Taken
@@ -180,3 +181,11 @@ def test_a_host_that_hides_device_time_is_accused_unless_somebody_else_computed_
         with pytest.raises(Refused, match="the device was busy for"):
             counting._burst_of_candidate(session, launch, hidden, message, Launches())  # type: ignore[arg-type]
     assert launch.busy_s == (pytest.approx(9e-4) if before or meanwhile else None)
+
+
+@pytest.mark.parametrize("known, fit, wanted", [
+    (None, False, True), (None, None, True), (Ceilings(), False, False), (Ceilings(), None, False), (Ceilings(), True, True), (Ceilings(fit=True), True, False),
+])  # fmt: skip
+def test_ceilings_that_no_fit_run_took_are_taken_again_in_one_that_is(known, fit, wanted):
+    timing = make_timing().model_copy(update={"control": Control(fit=fit)})
+    assert ceilings_wanted(known, timing) is wanted

@@ -3,6 +3,7 @@
 `<cache>/suites/<name>/<version>/suite.json` beside the texts; `<cache>/suites/<name>/current` names the version that a bare id means.
 """
 
+import contextlib
 import hashlib
 import re
 import shutil
@@ -117,6 +118,15 @@ def get(name: str, version: str | None = None) -> Suite:
         return Suite.model_validate_json((home / found[0] / "suite.json").read_text(encoding="utf-8"))
     except (ValidationError, OSError) as error:
         raise UnknownProblem(f"the suite {name} on the shelf cannot be read ({type(error).__name__}); import it again") from error
+
+
+def others(suite: Suite) -> list[Suite]:
+    """Other versions of a suite that are still on the shelf, the one that was imported last at the end."""
+    found = []
+    for path in (folder() / suite.name).glob("[!.]*/suite.json"):
+        with contextlib.suppress(UnknownProblem):
+            found.append(get(suite.name, path.parent.name))
+    return sorted((one for one in found if one.version != suite.version), key=lambda one: one.imported)
 
 
 def text_path(suite: Suite, entry: Entry) -> Path:
