@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from popcorn.errors import BadCandidate
 from popcorn.reading import read_kernel
-from popcorn.toolchain.languages import is_python
+from popcorn.toolchain.diagnostics import CompileFailed
+from popcorn.toolchain.languages import check_contract, detect_language, is_python
 from popcorn.verify.static.check import check_text, refusals
 
 
@@ -23,8 +23,7 @@ def check(
     The exit code is 1 where something is found that no honest kernel needs, else 0.
     """
     source = read_kernel(Path(file))
-    if not source.strip():
-        raise BadCandidate(f"{file} is empty; expected a kernel's text.")
+    language = detect_language(file, source)
     remarks = check_text(source, is_python(file, source))
     if json:
         print(json_text.dumps([one.model_dump() for one in remarks], indent=1, ensure_ascii=False))
@@ -37,5 +36,13 @@ def check(
         table = Table(box=None, pad_edge=False, show_header=False)
         for one in remarks:
             table.add_row(*(Text(cell) for cell in (str(one.line), one.weight, one.rule, one.what, one.why)))
-        print_within(table if remarks else Text("nothing worth a look"))
+        try:
+            check_contract(source, language, is_python(file, source))
+        except CompileFailed as failed:
+            print_within(Text(f"cannot be judged yet: {failed.reason}"))
+        else:
+            if not remarks:
+                print_within(Text("nothing worth a look"))
+        if remarks:
+            print_within(table)
     raise typer.Exit(1 if refusals(remarks) else 0)

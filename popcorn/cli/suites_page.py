@@ -49,16 +49,18 @@ FOREIGN = """## Suites of others
 - What runs has an id (`kernelbench/L1/23`) for `eval`, `problems list --suite`, `show` and `check`. A suite's version is the hash of its texts:
   `kernelbench@3fa9c2/L1/23` names an older one, and a record keeps the hash of the text it was judged by.
 - A task of GPU MODE takes submissions as they are: `popcorn eval gpu_mode/vectoradd submission.py` with `custom_kernel(data)`. Where its reference
-  writes into memory that it was handed, each call finds fresh memory there. Its own `check_implementation` is not run.
+  writes into memory that it was handed, each call finds fresh memory there. Its own `check_implementation` is not run: what it allows is wider than
+  rounding. Where it would take another answer than the reference's (a QR of other signs), the table says so, and such an answer is wrong here.
 - A challenge of LeetGPU takes `solve(…)` in Python as it is: `popcorn eval leetgpu/easy/vector_add submission.py`; each call finds zeros where it writes.
   Assertions in its reference are left out: they forbid float64 and the CPU. Of Tensara the problems are read; a `solution(…)` becomes a ModelNew by hand.
 - A file that says `device="cuda"` is judged without a GPU, too: its inputs and weights are then made on the CPU.
 - What has `Model` and `get_inputs` is taken as `kernelbench`, whatever its folders: MultiKernelBench, KernelBench-Hard (`reference.py`), Sakana's archive
-  (`module_fn`), rows of KernelBook (`entry_point` names the class). Of files that list groups of inputs (`get_input_groups`, `get_inputs_dyn_list`)
+  (`module_fn`), rows of KernelBook (`entry_point` names the class). Where no class is called Model, the only module that no other class of the file uses
+  is it; rows may lie in tables by level, under their names or in conversations. Of files that list groups of inputs (`get_input_groups`, `get_inputs_dyn_list`)
   a trial draws one (of more than 64 as many, evenly spread); the last is timed, without a GPU the first. JSON that lies beside such a file is kept with it.
 - A reference that rounds to half precision inside is held to a truth that does not, and the record says so. Which element type a problem has is
   `--precision`'s to say; `check` and `import` try a file at that of its own inputs.
-- Known and not importable, each with its reason when `auto` meets it: ComputeEval, BackendBench, TritonBench (both of that name), KernelBench-X,
+- Known and not importable, each with its reason when `auto` meets it: ComputeEval, ParEval, BackendBench, TritonBench (both of that name), KernelBench-X,
   ParallelKernelBench, NPUKernelBench, CUDA-L1 (whose texts are candidates).
 - Anything else becomes a problem as two files, imported with `popcorn problems import cases FOLDER`: `reference.py` with a function `reference(x, scale)` in
   torch, and `cases.toml` with the shapes of its arguments and the sizes of each case:

@@ -86,7 +86,7 @@ class Loaded:
         return contextlib.nullcontext() if self.problem.origin == "suite" else cuda_means_here()
 
     def _meant(self, made: Any) -> Any:
-        return made if self.problem.origin == "suite" else devices_here(made)
+        return made if self.problem.origin == "suite" else _without_sizes(devices_here(made))
 
     def min_bytes(self, dims: Mapping[str, int], itemsize: int) -> float | None:
         """Bytes that any implementation must move: inputs and weights read once, outputs written once. `itemsize` of floating elements."""
@@ -210,6 +210,13 @@ def _refuse_unknown_parameters(problem: Problem, name: str, function: Callable[.
         if parameter.name not in dims and parameter.name != "itemsize" and parameter.default is parameter.empty:
             known = ", ".join(dims)
             raise BadProblem(f"{problem.id}: {name} asks for `{parameter.name}`, which is no size of the file ({known}); give it a default")
+
+
+def _without_sizes(tree: Any) -> Any:
+    """The same with each torch.Size (`x.shape` as an argument of Model) as a tuple, which any process can be handed."""
+    if type(tree) in (list, tuple, torch.Size):
+        return (list if type(tree) is list else tuple)(_without_sizes(item) for item in tree)
+    return {key: _without_sizes(item) for key, item in tree.items()} if type(tree) is dict else tree
 
 
 def _as_list(made: Any, what: str, problem: Problem) -> list[Any]:

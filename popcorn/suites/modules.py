@@ -38,7 +38,7 @@ def call(problem: Problem, what: str, act: Callable[[], Any]) -> Any:
         return act()
     except (BadProblem, MemoryError, torch.OutOfMemoryError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that parses a command's arguments exits
         raise BadProblem(f"{problem.id}: {what} failed{_line(error, problem.path)}: {reason_of(error)}") from error
 
 
@@ -52,8 +52,10 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)
 
 
-def reason_of(error: Exception, precision: str = "float32") -> str:
+def reason_of(error: Exception | SystemExit, precision: str = "float32") -> str:
     """What went wrong in a problem's text, run at a precision, and what to do."""
+    if isinstance(error, SystemExit):
+        return f"it exits ({error.code}); put what a script does under `if __name__ == '__main__':`"
     text = f"{type(error).__name__}: {' '.join(str(error).split())[:300] or _line_of(error)}"
     if isinstance(error, NameError) and error.name:
         return f"the name `{error.name}` is never defined; define it in the file"
@@ -81,7 +83,7 @@ def _types_named(text: str, precision: str) -> str:
     return " or ".join(name for name, words in named.items() if name != precision and re.search(words, text))
 
 
-def _line_of(error: Exception) -> str:
+def _line_of(error: Exception | SystemExit) -> str:
     """The line of code that failed, for an error without a word: an assertion, as a rule."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
     return f"`{(last[0].line or '')[:200]}`" if last else "without a word"

@@ -179,7 +179,7 @@ def start(
     options: dict[str, Any] = {"num_gpus": 1, "num_cpus": cpus, "max_restarts": -1, "max_concurrency": WIDTH}
     if label is not None:
         options["resources"] = {label: 0.001}
-    actor = ray.remote(Device).options(**options)
+    actor: Any = ray.remote(Device).options(**options)
     actors = [actor.remote(open_them, str(cache)) for _ in range(devices)]
     for one in actors:
         ray.get(one.machine.remote())

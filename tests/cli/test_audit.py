@@ -72,6 +72,18 @@ def test_check_refuses_what_no_honest_kernel_needs_and_only_that() -> None:
     assert honest.exit_code == 0
 
 
+def test_check_says_what_keeps_a_text_from_being_a_candidate(tmp_path: Path) -> None:
+    for name, text, told in (
+        ("none.py", "import torch\n", "cannot be judged yet:"),
+        ("fenced.py", "```python\nclass ModelNew:\n    pass\n```\n", "keep what is between"),
+        ("other.cpp", "int f(void) { return 0; }\n", "does not define popcorn_forward"),
+        ("answer.md", "```python\n```\n", "the extension .md is not one of a kernel file"),
+    ):
+        (tmp_path / name).write_text(text)
+        done = CliRunner().invoke(app, ["check", str(tmp_path / name)])
+        assert told in " ".join((done.output or str(done.exception)).split()) or told in str(done.exception), done.output
+
+
 def test_a_judgement_on_a_record_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path))
     done = CliRunner().invoke(app, ["judge", "0123", "suspected", "--evidence", "x"])

@@ -298,3 +298,12 @@ def test_a_file_that_puts_everything_on_a_gpu_runs_without_one(tmp_path: Path) -
     loaded = load(find_problem(str(tmp_path / "p.py")), "cpu")
     made = load_reference(loaded.Model, loaded.init_args({}), 0, "float32", loaded.inputs({})[0].device, False)
     assert made.call(loaded.inputs({})).tolist() == [1, 1, 1]
+
+
+def test_the_shape_of_a_tensor_is_an_argument_like_any_tuple(tmp_path: Path) -> None:
+    (tmp_path / "norm.py").write_text(
+        "import torch\n\nx = torch.zeros(4, 6)\n\nclass Model(torch.nn.LayerNorm):\n    pass\n\n"
+        "def get_inputs():\n    return [torch.randn(4, 6)]\n\ndef get_init_inputs():\n    return [x.shape[1:]]\n"
+    )
+    (given,) = load(find_problem(str(tmp_path / "norm.py"))).init_args({})
+    assert type(given) is tuple and given == (6,)

@@ -69,6 +69,11 @@ def test_the_gpu_and_the_cpu_size_are_two_plans_of_one_file(tmp_path: Path) -> N
         ("def get_inputs(N=N):", "def get_inputs(M, N=N):", "asks for `M`, which is no size"),
         ("from torch import nn", "from torch import nn\nimport no_such_module", r"import failed \(line 3\).*not installed"),
         ("class Model(nn.Module)", "class Model(object)", "extends torch.nn.Module"),
+        (
+            "from torch import nn",
+            "from torch import nn\nimport sys; sys.exit(2)",
+            r"import failed \(line 3\): it exits \(2\); put .* under `if __name__",
+        ),
     ],
 )
 def test_a_failure_of_the_file_names_the_step_and_the_line(tmp_path: Path, old: str, new: str, reason: str) -> None:
