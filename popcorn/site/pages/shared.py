@@ -80,8 +80,9 @@ def _script(name: str) -> Files:
     return {f"static/{name}": (HERE / "static" / name).read_text(encoding="utf-8")}
 
 
+@functools.cache
 def _vega() -> Files:
-    """Vega, Vega-Lite and Vega-Embed as one script, as vl-convert ships them."""
+    """Vega, Vega-Lite and Vega-Embed as one script, as vl-convert ships them; it puts them together in seconds."""
     import vl_convert
 
     bundle: Any = vl_convert.javascript_bundle  # its types ask for a snippet that it does not need
