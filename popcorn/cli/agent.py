@@ -2,6 +2,7 @@
 
 import asyncio
 import json as json_text
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -35,14 +36,11 @@ def agent(
     A run that was stopped goes on when the same command is given again; finished model calls are not paid for twice. The exit code is
     0 when every run ended with a correct kernel, else 1.
     """
-    try:
-        import inspect_ai  # noqa: F401
-    except ImportError:
-        raise MissingTool("popcorn agent needs Inspect: pip install 'popcornbench[agents]'") from None
+    if find_spec("inspect_ai") is None:
+        raise MissingTool("popcorn agent needs Inspect: pip install 'popcornbench[agents]'")
     from popcorn.agents.budget import Budget
     from popcorn.agents.models import find_model
     from popcorn.agents.place import open_place, runs_folder
-    from popcorn.agents.running import run_agents
     from popcorn.agents.tables import write_tables
     from popcorn.agents.tiers import find_tier
     from popcorn.agents.workbench import Settings
@@ -56,6 +54,8 @@ def agent(
     spend = Budget(
         own.turns if turns is None else turns, own.tool_calls if tool_calls is None else tool_calls, own.tokens if tokens is None else tokens, own.cost_usd if dollars is None else dollars, own.wall_s if seconds is None else seconds
     )  # fmt: skip
+    from popcorn.agents.running import run_agents  # Inspect takes seconds to come: a mistake is told before
+
     place = open_place(device)
     try:
         with AgentView(found.id, row.name, chosen.name, quiet=json) as view:
