@@ -1,4 +1,4 @@
-"""One bench for all samples; those that nobody times are judged several at once, as in `popcorn audit`."""
+"""Samples on the bench that all tests share; those that nobody times are judged several at once, as in `popcorn audit`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,13 +8,6 @@ import pytest
 from popcorn.audit.battery import Answer, run
 from popcorn.records.store import Store
 from popcorn.worker.bench import Bench
-
-
-@pytest.fixture(scope="package")
-def bench() -> Iterator[Bench]:
-    with Bench("cpu") as made:
-        made.nursery.wait_ready()
-        yield made
 
 
 @pytest.fixture(scope="package")

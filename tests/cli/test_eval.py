@@ -130,23 +130,30 @@ def test_a_wrong_arity_is_a_record_that_can_be_run_again(place):
         (place / "problem.py").write_text(PROBLEM)
 
 
-def test_a_correct_candidate_is_one_json_object_on_stdout_with_exit_code_0(place):
-    done = evaluate(place, CANDIDATE, "--json", "--budget", "0.5", "--no-compile", "--no-counters")
-    assert done.returncode == 0, done.stdout + done.stderr
-    record = Record.model_validate(json.loads(done.stdout))
-    assert record == stored(place)[0]
+ASKED = ("--json", "--budget", "0.5", "--no-compile", "--no-counters", "--known")
+
+
+@pytest.fixture(scope="module")
+def whole(place):
+    """A whole evaluation, which takes longer than all else here: `--known` of a text that nobody has asked about."""
+    return evaluate(place, CANDIDATE, *ASKED)
+
+
+def test_a_correct_candidate_is_one_json_object_on_stdout_with_exit_code_0(place, whole):
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    record = Record.model_validate(json.loads(whole.stdout))
+    assert record in stored(place)
     assert record.verdict.outcome == "correct" and record.verdict.trials_passed >= 5
     assert record.measurement.timing is not None and record.measurement.timing.compiled_reason
     assert record.subject.source == CANDIDATE and record.subject.language == "torch"
-    assert all(re.match(r" *\d+ s  candidate.py ", line) for line in done.stderr.splitlines()), "progress and nothing else"
+    assert all(re.match(r" *\d+ s  candidate.py ", line) for line in whole.stderr.splitlines()), "progress and nothing else"
 
 
-def test_what_was_judged_before_is_told_from_its_record_where_that_is_asked_for(place):
-    asked = ("--json", "--budget", "0.4", "--no-compile", "--no-counters", "--known")
-    first, before = evaluate(place, CANDIDATE, *asked), len(stored(place))
-    again, other = evaluate(place, CANDIDATE, *asked), evaluate(place, CANDIDATE + "# another text\n", *asked)
-    assert json.loads(again.stdout)["id"] == json.loads(first.stdout)["id"] != json.loads(other.stdout)["id"]
-    assert "judged at" in again.stderr and "judged at" not in first.stderr + other.stderr
+def test_what_was_judged_before_is_told_from_its_record_where_that_is_asked_for(place, whole):
+    before = len(stored(place))
+    again, other = evaluate(place, CANDIDATE, *ASKED), evaluate(place, CANDIDATE.replace("x * x", "x + x"), *ASKED)
+    assert json.loads(again.stdout)["id"] == json.loads(whole.stdout)["id"] != json.loads(other.stdout)["id"]
+    assert "judged at" in again.stderr and "judged at" not in whole.stderr + other.stderr
     assert len(stored(place)) == before + 1
 
 

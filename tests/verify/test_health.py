@@ -55,7 +55,7 @@ NAMED = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]:
+def told(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]:
     folder = tmp_path_factory.mktemp("problems")
     problems = [find_problem("original/L1/36"), find_problem("original/L1/95")]
     for number, formula in enumerate(BROKEN.values()):
@@ -63,7 +63,10 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bool]]
         path.write_text(HEAD.replace("{formula}", formula))
         problems.append(find_problem(str(path)))
     names = ["original/L1/36", "original/L1/95", *BROKEN]
-    return {name: {check["rule"]: check["passed"] for check in row["checks"]} for name, row in zip(names, examined(problems), strict=True)}
+    return {
+        name: {check["rule"]: check["passed"] for check in row["checks"]}
+        for name, row in zip(names, examined(problems, bench), strict=True)
+    }
 
 
 @pytest.mark.parametrize("rule", list(BROKEN))
@@ -77,24 +80,23 @@ def test_a_shipped_problem_is_fit(problem: str, told: dict[str, dict[str, bool]]
     assert all(told[problem].values())
 
 
-def examined(problems: list) -> list[dict]:
-    with Bench("cpu") as bench:
-        return [one.as_row() for one in check_fitness(problems, bench, 2, lambda _: None)]
+def examined(problems: list, bench: Bench) -> list[dict]:
+    return [one.as_row() for one in check_fitness(problems, bench, 2, lambda _: None)]
 
 
-def test_a_defect_is_named_in_words(tmp_path: Path) -> None:
+def test_a_defect_is_named_in_words(bench: Bench, tmp_path: Path) -> None:
     problems = []
     for number, text in enumerate(NAMED.values()):
         (tmp_path / f"{number}_named.py").write_text(text)
         problems.append(find_problem(str(tmp_path / f"{number}_named.py")))
-    for words, row in zip(NAMED, examined(problems), strict=True):
+    for words, row in zip(NAMED, examined(problems, bench), strict=True):
         assert not row["fit"] and any(words in check["found"] for check in row["checks"] if not check["passed"]), (words, row["checks"])
 
 
-def test_a_weight_of_no_effect_is_worth_knowing_where_others_have_one(tmp_path: Path) -> None:
+def test_a_weight_of_no_effect_is_worth_knowing_where_others_have_one(bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "idle.py"
     text = HEAD.replace("        self.weight", "        self.idle = nn.Parameter(torch.randn(n))\n        self.weight")
     path.write_text(text.replace("{formula}", "x * y * self.weight + 0 * self.idle"))
-    (row,) = examined([find_problem(str(path))])
+    (row,) = examined([find_problem(str(path))], bench)
     (weights,) = [check for check in row["checks"] if check["rule"] == "weights matter"]
     assert row["fit"] and weights["found"] == "idle is of no effect, so a kernel may do without"

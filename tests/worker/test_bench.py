@@ -31,42 +31,39 @@ def test_folders_of_processes_that_are_gone_are_removed_and_nothing_else(tmp_pat
     assert (tmp_path / f"popcorn-{ended.pid}-file").exists()
 
 
-def test_who_empties_caches_is_one_process_and_another_one_after_its_end_or_the_zygotes(tmp_path, monkeypatch):
-    monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
-    with Bench("cpu") as bench:
-        first = bench.evictor()
-        assert bench.evictor() is first and first.pid in bench.waiting()
-        assert first.ask({"do": "evict", "look": True}, 60.0)["ok"] == {}
-        os.kill(first.pid, signal.SIGKILL)
-        assert bench.nursery.wait(first.pid, 30.0) == -signal.SIGKILL  # the zygote tells of its end, a moment after it
-        second = bench.evictor()
-        bench.nursery._process.kill()
-        bench.nursery._process.wait()
-        end = time.monotonic() + 30
-        while not bench._nursery.gone and time.monotonic() < end:
-            time.sleep(0.01)
-        third = bench.evictor()
-        assert len({first.pid, second.pid, third.pid}) == 3 and third.ask({"do": "evict", "look": False}, 60.0)["ok"] == {}
+def test_who_empties_caches_is_one_process_and_another_one_after_its_end_or_the_zygotes(bench):
+    first = bench.evictor()
+    assert bench.evictor() is first and first.pid in bench.waiting()
+    assert first.ask({"do": "evict", "look": True}, 60.0)["ok"] == {}
+    os.kill(first.pid, signal.SIGKILL)
+    assert bench.nursery.wait(first.pid, 30.0) == -signal.SIGKILL  # the zygote tells of its end, a moment after it
+    second = bench.evictor()
+    bench.nursery._process.kill()
+    bench.nursery._process.wait()
+    end = time.monotonic() + 30
+    while not bench._nursery.gone and time.monotonic() < end:
+        time.sleep(0.01)
+    third = bench.evictor()
+    assert len({first.pid, second.pid, third.pid}) == 3 and third.ask({"do": "evict", "look": False}, 60.0)["ok"] == {}
 
 
-def test_a_killed_zygote_costs_no_evaluation_its_answer(tmp_path):
+def test_a_killed_zygote_costs_no_evaluation_its_answer(bench, tmp_path):
     text = (Path(__file__).parents[1] / "problems" / "row_softmax.py").read_text()
     (tmp_path / "row_softmax.py").write_text(text)
     request = Request(
         problem=find_problem(str(tmp_path / "row_softmax.py")), source=f"{text}\n\nModelNew = Model\n", language="torch", name="candidate.py", device="cpu",
         timing=False, trials=5,
     )  # fmt: skip
-    with Bench("cpu") as bench:
-        bench.nursery.wait_ready()
-        told: list[str] = []
+    bench.nursery.wait_ready()
+    told: list[str] = []
 
-        def tell(words: str) -> None:
-            if not told:
-                bench.nursery._process.kill()  # in the midst of the first attempt
-            told.append(words)
+    def tell(words: str) -> None:
+        if not told:
+            bench.nursery._process.kill()  # in the midst of the first attempt
+        told.append(words)
 
-        first = evaluate(request, bench, Store(tmp_path / "records"), tell)
-        second = evaluate(request, bench, Store(tmp_path / "records"))
+    first = evaluate(request, bench, Store(tmp_path / "records"), tell)
+    second = evaluate(request, bench, Store(tmp_path / "records"))
     assert (first.verdict.outcome, second.verdict.outcome) == ("correct", "correct"), (first.verdict.reason, second.verdict.reason)
     assert any("the zygote is gone (signal 9)" in words for words in told), told
 

@@ -1,6 +1,7 @@
 """Foreign folders brought in for real: each file tried in a fenced child, then usable by id."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +20,11 @@ from tests.suites.importing import samples
 from tests.suites.importing.samples import write
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+@pytest.fixture(scope="module", autouse=True)
+def own_shelf(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POPCORN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        with Bench("cpu") as bench:
-            yield bench
+        yield
 
 
 def bring(bench: Bench, folder: Path, name: str | None = None) -> shelf.Suite:
@@ -119,13 +119,22 @@ def test_every_other_format_runs_with_its_settings_and_integers_stay_integers(be
 def test_a_shipped_problem_exported_and_imported_again_runs(bench: Bench, tmp_path: Path) -> None:
     from popcorn.suites.exporting import export_problem
 
-    for problem in ("popcorn/L1/29", "popcorn/L1/3"):
-        written = export_problem(find_problem(problem), tmp_path / problem.replace("/", "_"))
+    for name in ("popcorn/L1/29", "popcorn/L1/3"):
+        problem = find_problem(name)
+        source = re.sub(r"Dim\((\d{5,}), low=(\d+), high=(\d+)", small_dim, problem.source)
+        assert source != problem.source, "what is exported has one size, a GPU's, which takes a CPU half a minute"
+        written = export_problem(problem.model_copy(update={"source": source}), tmp_path / name.replace("/", "_"))
         assert written["workloads"] >= 1
     definition = json.loads((tmp_path / "popcorn_L1_29" / "definition.json").read_text())
     assert definition["inputs"]["x"]["shape"] == ["R", "B", "D"] and definition["outputs"]["out0"]["shape"] == ["B", "D"]
     suite = bring(bench, tmp_path, "exported")
-    assert set(states(suite).values()) <= {"runs", "shapes"}, [one.reason for one in suite.entries]
+    assert set(states(suite).values()) == {"runs"}, [one.reason for one in suite.entries]
+
+
+def small_dim(found: re.Match[str]) -> str:
+    """A dimension of many thousands, a thirty-second as large."""
+    size, low, high = (int(text) // 32 for text in found.groups())
+    return f"Dim({size}, low={low}, high={high}"
 
 
 def test_an_answer_that_is_drawn_is_refused_and_one_rank_is_said(bench: Bench, tmp_path: Path) -> None:

@@ -42,12 +42,11 @@ def test_no_honest_sample_is_refused_and_few_cheats_are_caught_only_so() -> None
     assert len([one for one in read_samples("evil") if not refused(one.source, one.path.suffix == ".py")]) > 60
 
 
-def test_a_refused_text_is_rejected_before_anything_is_built(tmp_path: Path) -> None:
+def test_a_refused_text_is_rejected_before_anything_is_built(bench: Bench, tmp_path: Path) -> None:
     problem = find_problem(str(FOLDER / "problems" / "softmax.py"))
-    with Bench("cpu") as bench:
-        bad = "import popcorn.errors\n" + HONEST
-        request = Request(problem=problem, source=bad, language="torch", name="x.py", device="cpu", timing=False)
-        verdict = evaluate(request, bench, Store(tmp_path)).verdict
-        assert (verdict.outcome, verdict.stage, verdict.rule) == ("rejected", "build", "static")
-        assert (verdict.reason or "").startswith("the static check refuses line 1 (popcorn.errors): it imports Popcorn's own modules")
-        assert evaluate(request.model_copy(update={"source": HONEST}), bench, Store(tmp_path)).verdict.correct
+    bad = "import popcorn.errors\n" + HONEST
+    request = Request(problem=problem, source=bad, language="torch", name="x.py", device="cpu", timing=False)
+    verdict = evaluate(request, bench, Store(tmp_path)).verdict
+    assert (verdict.outcome, verdict.stage, verdict.rule) == ("rejected", "build", "static")
+    assert (verdict.reason or "").startswith("the static check refuses line 1 (popcorn.errors): it imports Popcorn's own modules")
+    assert evaluate(request.model_copy(update={"source": HONEST}), bench, Store(tmp_path)).verdict.correct

@@ -39,12 +39,6 @@ def test_only_drawn_sizes_are_hidden() -> None:
     assert hidden("1 of 8,192 elements, 8,192,000 bytes", {"B": 8192}, NOMINAL) == "1 of ? elements, 8,192,000 bytes"
 
 
-@pytest.fixture(scope="module")
-def bench():
-    with Bench("cpu") as made:
-        yield made
-
-
 @pytest.mark.parametrize("sizes", ["open", "held_out"])
 def test_trials_draw_the_sizes_that_were_asked_for(sizes: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: dict[int, dict[str, int]] = {}

@@ -1,6 +1,5 @@
 """Communication for real: two processes over Gloo; one process is refused, silence does not pass, a group that hangs is ended, ranks are fenced."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,6 @@ REACH = """
                 continue
             raise RuntimeError("the fence is open")
         dist.all_reduce(mine, group=group)"""
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with Bench("cpu") as bench:
-        yield bench
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from popcorn.worker.nursery import ChildDied, DeadlinePassed, Nursery
+from popcorn.worker.nursery import ChildDied, DeadlinePassed
 from tests.processes import gone, runs
 from tests.worker.conftest import FAMILY, Candidate
 
@@ -95,11 +95,10 @@ def test_a_bomb_of_forks_is_put_out(bench):
     assert left == [] and time.monotonic() - start < 40
 
 
-def test_an_interrupt_at_the_terminal_is_the_parents_to_handle():
-    with Nursery(1) as nursery:
-        nursery.wait_ready()
-        os.kill(nursery._process.pid, signal.SIGINT)
-        assert nursery.fork().pid > 0
+def test_an_interrupt_at_the_terminal_is_the_parents_to_handle(bench):
+    os.kill(bench.nursery._process.pid, signal.SIGINT)
+    with bench.nursery.fork() as child:
+        assert psutil.Process(child.pid).ppid() == bench.nursery._process.pid
 
 
 SECRETS = {"OPENAI_API_KEY": "1", "hf_token": "2", "AWS_SECRET_ACCESS_ID": "3", "DB_PASSWORD": "4", "GOOGLE_APPLICATION_CREDENTIALS": "5"}
