@@ -16,12 +16,14 @@ from popcorn.reading import read_kernel
 from popcorn.records.store import Store
 from popcorn.schema.record import Record
 from tests.cli.command import CANDIDATE, COMMAND, PROBLEM, assert_one_sentence, environment, popcorn
+from tests.made_records import keep_ceilings
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A problem, candidates, and a cache that the module shares, so that ceilings are measured once."""
+    """A problem, candidates, and a cache that the module shares."""
     folder = tmp_path_factory.mktemp("eval")
+    keep_ceilings(folder / "cache")
     (folder / "problem.py").write_text(PROBLEM)
     (folder / "good.py").write_text(CANDIDATE)
     return folder

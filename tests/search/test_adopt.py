@@ -20,6 +20,7 @@ from popcorn.search.assumptions import find_assumptions
 from popcorn.search.implementing import implementation_name, text_hash, write_implementation
 from popcorn.search.program import Judged
 from popcorn.search.winners import Winner
+from tests.made_records import keep_ceilings
 from tests.ops.test_every_implementation import LAYOUTS
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +137,7 @@ def adopted(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("adopt")
     (folder / "kernel.c").write_text(SOFTMAX)
+    keep_ceilings(folder / "cache")
     environment = {**os.environ, "POPCORN_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", SCRIPT, str(folder / "kernel.c"), str(folder / "cache")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, cwd=ROOT, check=False)

@@ -14,7 +14,7 @@ from popcorn.sweep.folder import Spec, SweepFolder
 from popcorn.sweep.matrix import make_matrix
 from popcorn.sweep.phases import PHASES, environment_key, find_phase, make_environment, why_skipped
 from popcorn.sweep.submitting import prepare, run_here
-from tests.made_records import make_record
+from tests.made_records import keep_ceilings, make_record
 
 OPS = {"ops": ["softmax"], "phases": ["popcorn", "reference", "cudnn"], "precisions": ["float32"], "limit": 1, "curves_only": True}
 
@@ -81,6 +81,7 @@ def test_a_local_op_sweep_measures_once_and_a_second_one_has_nothing_to_do(tmp_p
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "user"))
     folder = prepare(matrix(phases=["popcorn", "cudnn"]), own_cache=True, fresh_environments=True)
+    keep_ceilings(folder.path / "cache")
     run_here(folder)
     store = Store(folder.path / "cache" / "records")
     rows = list(store)
