@@ -4,6 +4,8 @@ Holds back: leaving the cores that it was given or the group that is stopped bet
 (seccomp, dropped capabilities), signalling processes outside (Landlock 6), other processes' limits and priorities (seccomp), siblings (seccomp), memory and queues that outlive
 it (System V's and POSIX's, seccomp), unbounded files, processes and memory (rlimits). On a CPU it connects to nobody: a socket of a service in the
 file system is no file to Landlock.
+Since no session or group can be left, a helper "of its own session" is in its candidate's group: `os.killpg` of it would end the candidate, so a signal to a whole
+group finds no process (`ProcessLookupError`). A helper is stopped by its own id (`Popen.terminate`).
 Does not hold back: using the GPU beyond its turn, reading the machine's public files (/usr, /etc, /proc), timing side channels.
 `enter` returns what it could not get, so that `doctor` and the record can say so.
 """
@@ -37,6 +39,7 @@ _OF_PROCESS = {"x86_64": (302, 144, 142, 314), "aarch64": (261, 119, 118, 274)}
 _SET_PRIORITY = {"x86_64": 141, "aarch64": 140}
 _PRETENDED = {"x86_64": (203, 109, 112), "aarch64": (122, 154, 157)}
 """sched_setaffinity, setpgid, setsid: answered with success, and not done."""
+_KILL, _NEGATIVE, _ESRCH = {"x86_64": 62, "aarch64": 129}, 0x80000000, 3
 _CLONE, _CLONE3 = {"x86_64": 56, "aarch64": 220}, 435
 _CLONE_VM, _CLONE_VFORK, _CLONE_PARENT, _CLONE_THREAD = 0x100, 0x4000, 0x8000, 0x10000
 _ENOSYS = 38
@@ -150,6 +153,14 @@ def _restrict_syscalls(fence_services: bool = False) -> bool:
     # libraries pin threads and give their helpers sessions of their own, and not done
     for number in _PRETENDED[platform.machine()]:
         program += [op(equal, number, 0, 1), op(answer, 0x00050000)]
+    # a whole group, by its negative number: it could only be the candidate's own
+    program += [
+        op(equal, _KILL[platform.machine()], 0, 4),
+        op(load, 16),
+        op(at_least, _NEGATIVE, 0, 1),
+        op(answer, 0x00050000 | _ESRCH),
+        allow,
+    ]
     # socket(family, …): the family is the first argument (offset 16)
     program += [op(equal, socket_number, 1, 0), allow, op(load, 16), op(equal, _AF_UNIX, 0, 1), allow, refuse]
     code = ctypes.create_string_buffer(b"".join(program))

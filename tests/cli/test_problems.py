@@ -87,7 +87,10 @@ def test_an_import_prints_a_table_and_the_next_step(tmp_path, monkeypatch) -> No
 
 def test_an_import_names_what_it_left_out_and_what_the_same_name_meant_before(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("POPCORN_CACHE_DIR", str(tmp_path / "cache"))
-    first = write(tmp_path / "five", {"1_a.py": samples.SOFTMAX, "2_b.py": samples.SOFTMAX + "\n", "5_torn.py": "def f(:", "tools/run.py": "import os"})
+    first = write(
+        tmp_path / "five",
+        {"1_a.py": samples.SOFTMAX, "2_b.py": samples.SOFTMAX + "\n", "5_torn.py": "def f(:", "tools/run.py": "import os"},
+    )
     done = run(app, ["import", "auto", str(first), "--device", "cpu"], env={"COLUMNS": "100"})
     assert done.exit_code == 0 and "Left out, without a class Model: 5_torn.py, run.py." in done.output and "--name" not in done.output
     version = shelf.get("kernelbench").version

@@ -349,5 +349,23 @@ def test_the_group_that_is_stopped_cannot_be_left_and_who_tries_is_told_yes(cand
     assert all(set(told) == {"allowed"} and place == own for told, *place in found.values()), found
 
 
+def test_a_helper_is_stopped_by_its_own_id_and_a_signal_to_its_group_finds_nobody(candidate):
+    """It is the candidate's own group: the idiom of a helper with a session of its own ended the candidate."""
+    told = candidate.answer("""
+        import signal
+        helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        answers = []
+        for group in (os.getpgid(helper.pid), os.getpgid(0), helper.pid):
+            try:
+                os.killpg(group, signal.SIGTERM)
+                answers.append("sent")
+            except ProcessLookupError:
+                answers.append("nobody")
+        helper.terminate()
+        answer(answers=answers, ended=helper.wait(timeout=10))
+    """)
+    assert told == {"answers": ["nobody"] * 3, "ended": -15}
+
+
 def test_a_machine_short_of_memory_ends_the_candidate_first(candidate):
     assert candidate.answer("answer(score=open('/proc/self/oom_score_adj').read().strip())")["score"] == "1000"
