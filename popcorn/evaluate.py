@@ -84,7 +84,7 @@ def _run(session: Session, answer: Answer, store: Store) -> None:
         with profile_of(session):
             _, answer.lanes[lane] = session.bench.device_lane.run(
                 lambda: _judge_and_measure(session, answer, store),
-                lambda: session.progress("waiting for the device: another Popcorn has it"),
+                lambda holder: session.progress(f"waiting for the device: {holder} has it"),
             )
     except Refused as refused:
         answer.lanes[lane] = getattr(refused, "lane", Lane())

@@ -124,7 +124,10 @@ def along(speedup: float | None) -> float:
 def clipped(text: str | None, most: int = 160) -> str:
     """The beginning of a sentence that may be long."""
     plain = " ".join((text or "").split())
-    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+    if len(plain) <= most:
+        return plain
+    words = plain[:most].rpartition(" ")[0]  # whole ones, where they are not endless
+    return f"{(words if 2 * len(words) > most else plain[: most - 1]).rstrip(',;:')}…"
 
 
 def name(text: str | None, most: int = 160) -> str:

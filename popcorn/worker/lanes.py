@@ -1,5 +1,6 @@
 """Lanes: a build lane of N workers, and one strict queue a device. Every piece of work knows how long it waited and how long it ran."""
 
+import contextlib
 import fcntl
 import os
 import threading
@@ -45,9 +46,9 @@ class WorkLane:
         self.usage = Usage()
         self._pool = ThreadPoolExecutor(max_workers=width, thread_name_prefix=name)
 
-    def submit(self, work: Callable[[], T], waiting: Callable[[], None] = lambda: None) -> "Future[tuple[T, Lane]]":
+    def submit(self, work: Callable[[], T], waiting: Callable[[str], None] = lambda holder: None) -> "Future[tuple[T, Lane]]":
         """A future of the result and its times. Exceptions of the work pass through the future, with their times as `lane`. `waiting` is called
-        when another process has the device."""
+        with who that is when another process has the device."""
         arrived = time.monotonic()
 
         def run() -> tuple[T, Lane]:
@@ -61,7 +62,7 @@ class WorkLane:
 
         return self._pool.submit(run)
 
-    def run(self, work: Callable[[], T], waiting: Callable[[], None] = lambda: None) -> tuple[T, Lane]:
+    def run(self, work: Callable[[], T], waiting: Callable[[str], None] = lambda holder: None) -> tuple[T, Lane]:
         """Submit and wait."""
         return self.submit(work, waiting).result()
 
@@ -70,7 +71,7 @@ class WorkLane:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     @contextmanager
-    def _whole_machine(self, waiting: Callable[[], None]) -> Iterator[None]:
+    def _whole_machine(self, waiting: Callable[[str], None]) -> Iterator[None]:
         """Waits for other processes of Popcorn that use the same device; the wait counts as queue."""
         if self._lock_path is None:
             yield
@@ -80,9 +81,11 @@ class WorkLane:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                waiting()
+                waiting(_holder(handle))
                 fcntl.flock(handle, fcntl.LOCK_EX)
             self._held = True
+            with contextlib.suppress(OSError):  # for whoever waits
+                os.pwrite(handle, f"{os.getpid():<20}".encode(), 0)
             yield
         finally:
             self._held = False
@@ -110,3 +113,12 @@ class WorkLane:
         lane = Lane(queue_s=began - arrived, run_s=time.monotonic() - began)
         self.usage.add(lane)
         return lane
+
+
+def _holder(handle: int) -> str:
+    """Who wrote its number into a lock file, in words."""
+    with contextlib.suppress(OSError):
+        number = os.pread(handle, 20, 0).decode(errors="replace").strip()
+        if number.isdigit():
+            return f"another Popcorn, process {number},"
+    return "another Popcorn"

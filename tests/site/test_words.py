@@ -93,3 +93,9 @@ def test_source_is_highlighted_line_by_line_and_hides_nothing():
     assert len(lines) == 2 and "&lt;/script&gt;" in lines[1] and "\\u202e" in lines[1]
     assert code.difference("a\nb\n", "a\nc\n")[-2:] == [("-", "b"), ("+", "c")]
     assert ":root.dark .code" in code.style()
+
+
+def test_a_long_sentence_is_cut_between_words_and_an_endless_word_anywhere():
+    assert words.clipped("4,194,304 of 4,194,304 elements are wrong", 20) == "4,194,304 of…"
+    assert words.clipped("short") == "short" and words.clipped("x" * 50, 20) == "x" * 19 + "…"
+    assert all(len(words.clipped("ab, " * 100, most)) <= most for most in range(10, 60))

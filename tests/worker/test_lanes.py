@@ -1,5 +1,6 @@
 """The queues: strict arrival order, one measuring process a device, honest waiting times."""
 
+import queue
 import subprocess
 import sys
 import threading
@@ -109,10 +110,10 @@ def hold(lock) -> subprocess.Popen:
 def test_two_processes_never_use_one_device_at_once(tmp_path):
     holder = hold(tmp_path / "device.lock")
     lane = WorkLane("device", 1, tmp_path / "device.lock")
-    told = threading.Event()
-    future = lane.submit(time.monotonic, told.set)
+    told: queue.Queue[str] = queue.Queue()
+    future = lane.submit(time.monotonic, told.put)
     time.sleep(0.3)
-    assert not future.done() and told.wait(60), "whoever waits for another process says so"
+    assert not future.done() and told.get(timeout=60) == f"another Popcorn, process {holder.pid},", "whoever waits says for whom"
     holder.stdin.write("\n")
     holder.stdin.flush()
     done = float(holder.stdout.readline().split()[1])

@@ -65,8 +65,8 @@
     const [a, b] = [state.a, state.b].map((id) => evaluations.find((row) => row.id === id));
     const alike = question(a) === question(b);
     const meet = alike && a.speedup_low && b.speedup_low ? a.speedup_low <= b.speedup_high && b.speedup_low <= a.speedup_high : null;
-    $("summary").textContent = !alike ? "They answer different questions (problem, case or device differ), so their times cannot be compared." : meet === null ? "One of them has no time." : meet ? "Their intervals meet: no difference that can be told." : `${a.speedup > b.speedup ? "A" : "B"} is faster, beyond both intervals.`;
-    if (meet !== null && [a, b].some((row) => row.fit !== true)) $("summary").textContent += " Unproven: the controls of one or both failed, or none were taken.";
+    const unfit = [["A", a], ["B", b]].filter(([, row]) => row.fit !== true).map(([side]) => side);
+    $("summary").textContent = !alike ? "They answer different questions (problem, case or device differ), so their times cannot be compared." : meet === null ? "One of them has no time." : unfit.length ? `No difference can be told: the controls of ${unfit.join(" and ")} failed, or none were taken.` : meet ? "Their intervals meet: no difference that can be told." : `${a.speedup > b.speedup ? "A" : "B"} is faster, each over eager in its own run, beyond both intervals.`;
     const rows = FIGURES.map(([key, label, showing]) => ({ id: key, what: label, a: showing ? showing(a[key], a) : (a[key] ?? u.UNKNOWN), b: showing ? showing(b[key], b) : (b[key] ?? u.UNKNOWN), ratio: alike && typeof a[key] === "number" && typeof b[key] === "number" && b[key] ? u.ratio(a[key] / b[key]) : "" }));
     popcorn.table($("pairs"), { label: "figures", rows, search: false, columns: [{ key: "what", label: "" }, { key: "a", label: "A", wrap: true }, { key: "b", label: "B", wrap: true }, { key: "ratio", label: "A / B", kind: "right" }].map((column) => ({ ...column, label: column.label || "figure" })) });
     $("pair-chart").hidden = true;
@@ -105,6 +105,6 @@
   if (kinds.some(([value]) => value === asked.get("kind"))) state.kind = asked.get("kind");
   state.a = asked.get("a");
   state.b = asked.get("b");
-  tabs($("kinds"), kinds, state.kind, (value) => { state.kind = value; state.a = state.b = null; show(); });
+  if (kinds.length > 1) tabs($("kinds"), kinds, state.kind, (value) => { state.kind = value; state.a = state.b = null; show(); });
   show();
 })();
