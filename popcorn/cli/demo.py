@@ -92,7 +92,7 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
         table.add_column(heading, overflow="fold")
     for sample, record in zip(SAMPLES, records, strict=True):
         timing = record.measurement.timing
-        speedup = ratio_between(timing.speedup) + (" unfit run" if timing.control.fit is False else "") if timing else UNKNOWN
+        speedup = ratio_between(timing.speedup) + (" unfit" if timing.control.fit is False else "") if timing else UNKNOWN
         expected = "yes" if as_expected(sample, record) else "NO"
         table.add_row(*(Text(cell) for cell in (sample.title, sample.problem, record.verdict.outcome, speedup, expected)))
     width = min(console.width, WIDTH)
@@ -107,7 +107,7 @@ def _summarise(console: "Console", records: list[Record], gpu: bool) -> None:
     if any(record.measurement.timing and record.measurement.timing.control.fit is False for record in records):
         console.print(
             Text(
-                "unfit run: the machine was too noisy for a claim of speed; the verdicts stand. On an idle machine, or with --budget 15, it has more to say."
+                "unfit: the machine was too noisy for a claim of speed; the verdicts stand. On an idle machine, or with --budget 15, it has more to say."
             ),
             width=width,
         )
