@@ -106,7 +106,7 @@ def test_a_missing_file_says_so(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("def get_inputs(:", r"not valid Python [0-9.]+ \(line 1\)"),
-        (OURS.replace("class Model", "class Other"), "defines no `Model`"),
+        (OURS.replace("class Model", "class Other") + "\n\nclass Third(Other):\n    pass\n", "defines no `Model`"),
         (OURS.replace("def get_inputs", "def inputs"), "defines no `get_inputs`"),
         (OURS.replace("return x + 1", "return x + N"), r"`Model` \(line 4\) reads the size `N`"),
         (OURS.replace("Dim(64, cpu=16)", "Dim(64, low=70)"), r"the size `N` \(line 3\)"),

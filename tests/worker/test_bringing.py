@@ -196,7 +196,10 @@ def test_a_file_of_rows_is_opened_as_a_folder_for_as_long_as_it_is_read(tmp_path
 
 def test_the_class_that_a_row_names_as_its_entry_point_becomes_model(tmp_path: Path) -> None:
     code = "import torch\nclass Sum(torch.nn.Module):\n    def forward(self, x):\n        return x.sum(1)\ndef get_inputs():\n    return [torch.rand(4, 4)]\n"
-    rows = [{"entry_point": name, "triton_code": "def get_inputs(): ...", "python_code": code} for name in ("Sum", "Other")]
+    two = code + "class Mean(torch.nn.Module):\n    pass\n"  # and none of them is called so
+    rows = [
+        {"entry_point": name, "triton_code": "def get_inputs(): ...", "python_code": text} for name, text in (("Sum", code), ("Other", two))
+    ]
     (tmp_path / "book.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with open_folder(str(tmp_path / "book.jsonl")) as folder:
         (one,) = read_folder(folder)[1]
