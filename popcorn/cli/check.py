@@ -23,8 +23,8 @@ def check(
     The exit code is 1 where something is found that no honest kernel needs, else 0.
     """
     source = read_kernel(Path(file))
-    language = detect_language(file, source)
-    remarks = check_text(source, is_python(file, source))
+    language, python = detect_language(file, source), is_python(file, source)
+    remarks = check_text(source, python)
     if json:
         print(json_text.dumps([one.model_dump() for one in remarks], indent=1, ensure_ascii=False))
     else:
@@ -36,13 +36,13 @@ def check(
         table = Table(box=None, pad_edge=False, show_header=False)
         for one in remarks:
             table.add_row(*(Text(cell) for cell in (str(one.line), one.weight, one.rule, one.what, one.why)))
+        told = None if remarks else "nothing worth a look"
         try:
-            check_contract(source, language, is_python(file, source))
+            check_contract(source, language, python)
         except CompileFailed as failed:
-            print_within(Text(f"cannot be judged yet: {failed.reason}"))
-        else:
-            if not remarks:
-                print_within(Text("nothing worth a look"))
+            told = f"cannot be judged yet: {failed.reason}"
+        if told:
+            print_within(Text(told))
         if remarks:
             print_within(table)
     raise typer.Exit(1 if refusals(remarks) else 0)

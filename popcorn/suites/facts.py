@@ -112,7 +112,13 @@ def with_model(source: str) -> str:
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     modules = {one.name for one in classes if any(ast.unparse(base).rpartition(".")[2] == "Module" for base in one.bases)}
     used = {node.id for one in classes for node in ast.walk(one) if isinstance(node, ast.Name) and node.id != one.name}
-    return f"{source.rstrip()}\n\n\nModel = {(modules - used).pop()}\n" if len(modules - used) == 1 else source
+    outer = [name for name in modules if name not in used]
+    return naming_model(source, outer[0]) if len(outer) == 1 else source
+
+
+def naming_model(source: str, name: str) -> str:
+    """A text with one of its classes as Model; its own lines stay where they are."""
+    return f"{source.rstrip()}\n\n\nModel = {name}\n"
 
 
 def undefined_names(source: str, name: str, given: frozenset[str] = frozenset()) -> list[tuple[str, int]]:

@@ -66,9 +66,8 @@ def check_batch(launch: "Launch") -> None:
     lengthened = launch.taken.lengthened.get(launch.index, 1.0)  # by the row: what was claimed was less
     sets = _sets(launch, choice)
     calls = sets // ways_of(choice) if choice else sets
-    mine_s = overhead_s = math.inf
+    mine_s = theirs_s = overhead_s = math.inf
     slack, step_s = (FIRM, PRESENT_STEP_S) if _stays(launch) else (SLACK, STEP_S)
-    theirs_s = math.inf
     reference: tuple[float, float] | None = None
 
     agreed = False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from popcorn.errors import BadProblem
+from popcorn.suites.facts import naming_model
 from popcorn.suites.importing.found import MAX_BYTES, MAX_FILES, holds_problem, read_json, snake
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
@@ -116,7 +117,7 @@ def _problem(row: dict[str, Any], value: object) -> str | None:
         and entry.isidentifier()
         and re.search(rf"^class {entry}\b", value, re.MULTILINE)
     ):
-        value = f"{value.rstrip()}\n\n\nModel = {entry}\n"
+        value = naming_model(value, entry)
     return _code(value) if holds_problem(value) else None
 
 

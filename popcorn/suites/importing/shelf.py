@@ -124,9 +124,10 @@ def others(suite: Suite) -> list[Suite]:
     """Other versions of a suite that are still on the shelf, the one that was imported last at the end."""
     found = []
     for path in (folder() / suite.name).glob("[!.]*/suite.json"):
-        with contextlib.suppress(UnknownProblem):
-            found.append(get(suite.name, path.parent.name))
-    return sorted((one for one in found if one.version != suite.version), key=lambda one: one.imported)
+        if path.parent.name != suite.version:
+            with contextlib.suppress(UnknownProblem):
+                found.append(get(suite.name, path.parent.name))
+    return sorted(found, key=lambda one: one.imported)
 
 
 def text_path(suite: Suite, entry: Entry) -> Path:
